@@ -20,7 +20,7 @@ import { steer, takeBack } from "./control/steer.ts";
 import { watchSession } from "./control/watch.ts";
 import { describeSession } from "./history/describe.ts";
 import { renderContext, resolveHandle, searchNodes } from "./tree/read-tree.ts";
-import { diffFiles, planRestore, restoreFiles } from "./record/file-snapshots.ts";
+import { diffFiles, planRestore, restoreFiles } from "./files/files-methods.ts";
 import { addSession, graft } from "./tree/graft.ts";
 import { searchHistory } from "./history/search-history.ts";
 import { importTranscript } from "./tree/import.ts";

@@ -4,7 +4,7 @@ import type { PurgeReport, UsageKey, UsageEntry, VerifyReport } from "../protoco
 import type { Ask, QueuedInput, TurnInfo } from "../protocol/api/control.ts";
 import type { TurnStatus } from "../protocol/api/error.ts";
 import type { DurableEvent } from "../protocol/tree/event.ts";
-import type { TurnFiles } from "../protocol/tree/file-changes.ts";
+import type { CallFiles, FileRecord, TurnFiles } from "../protocol/tree/file-changes.ts";
 import type { ImportedNode, ImportedTurn } from "../protocol/tree/import.ts";
 import type { NewNode, Node } from "../protocol/tree/node.ts";
 import type { AskRequest, OutputSink } from "../protocol/api/ports.ts";
@@ -61,6 +61,8 @@ export type Store = {
   takeInputs: (lease: Lease, turn: string) => Promise<WriteResult<Node[]>>;
   /** Stores the ids of the file snapshots before and after a running turn. */
   saveTurnFiles: (lease: Lease, turn: string, files: TurnFiles) => Promise<void>;
+  /** Stores the snapshots around calls of a running turn. Replaces the record with the same `first`. */
+  saveCallFiles: (lease: Lease, turn: string, files: CallFiles) => Promise<void>;
 
   // --- importing: rows bring their own ids and times; rows that are stored already stay as they are -------------
   /** Adds the session to the tree of that id, which is created if it is missing. A purged session gets a new id. */
@@ -104,6 +106,10 @@ export type Store = {
   queue: (session: string) => Promise<QueuedInput[]>;
   /** The map has no entry for a turn without snapshots. */
   turnFiles: (turns: string[]) => Promise<Map<string, TurnFiles>>;
+  /** Recorded calls of these turns, in order of time. Turns that changed nothing have none. */
+  turnRecords: (turns: string[]) => Promise<FileRecord[]>;
+  /** Recorded calls of every session in a project that ran between two times, in order of time. */
+  projectRecords: (project: string, window: { from: number; to: number }) => Promise<FileRecord[]>;
   events: (session: string, afterSeq: number) => Promise<DurableEvent[]>;
   readOutput: (identifier: string) => Promise<ReadableStream<Uint8Array>>;
   search: (query: string, filter: { project: string | null; limit: number }) => Promise<SearchHit[]>;

@@ -1,5 +1,6 @@
 // Prints changed files: one line each, or as a patch.
-import type { FileChange } from "../../protocol/tree/file-changes.ts";
+import { notByBranchText, writersText } from "../../protocol/tree/branch-stats.ts";
+import type { FileChange, OtherChange } from "../../protocol/tree/file-changes.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { stripControls, printableText, styleOf, type Style } from "../terminal/style.ts";
 
@@ -9,9 +10,25 @@ const marks: Record<FileChange["kind"], (style: Style) => string> = {
   deleted: (style) => style.red("D"),
 };
 
-export function statText(changes: readonly FileChange[], style: Style): string {
+/** The changes of `others` come last, with those who made them. */
+export function statText(changes: readonly FileChange[], style: Style, others: readonly OtherChange[] = []): string {
   if (changes.length === 0) return "nothing changed\n";
-  return changes.map((change) => `${marks[change.kind](style)} ${stripControls(change.path)}  ${countsText(change, style)}\n`).join("");
+  const otherPaths = new Set(others.map(({ path }) => path));
+  const own = changes.filter(({ path }) => !otherPaths.has(path)).map((change) => `${changeText(change, style)}\n`);
+  if (others.length === 0) return own.join("");
+  const lines = others.map((change) => `  ${changeText(change, style)}  ${style.dim(stripControls(writersText(change)))}\n`);
+  return [...own, `${notByBranchText}\n`, ...lines].join("");
+}
+
+/** A list of the changed files that are not by the branch; empty if there are none. */
+export function othersText(others: readonly OtherChange[], style: Style): string {
+  if (others.length === 0) return "";
+  const lines = others.map((change) => `  ${stripControls(change.path)}  ${stripControls(writersText(change))}\n`);
+  return style.dim(`${notByBranchText}\n${lines.join("")}`);
+}
+
+function changeText(change: FileChange, style: Style): string {
+  return `${marks[change.kind](style)} ${stripControls(change.path)}  ${countsText(change, style)}`;
 }
 
 function countsText(change: FileChange, style: Style): string {

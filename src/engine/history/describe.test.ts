@@ -40,8 +40,12 @@ function createAgent(answers: { prompts: string[]; answer?: string }): TakeTurn 
 let snapshotCount = 0;
 const snapshots = {
   take: async () => `state${(snapshotCount += 1)}`,
-  changes: async () => [{ path: "a.ts", kind: "modified", added: 2, removed: 1 }],
-} as unknown as Snapshots;
+  entries: async (_project, pairs) => pairs.map(([before, after]) => [{ path: "a.ts", before, after }]),
+  describe: async (_project, { length }) => ({
+    changes: length === 0 ? [] : [{ path: "a.ts", kind: "modified", added: 2 * length, removed: length }],
+    patch: "",
+  }),
+} as Partial<Snapshots> as Snapshots;
 
 async function engineToDescribe(answer?: string) {
   const answers: { prompts: string[]; answer?: string } = { prompts: [], ...(answer === undefined ? {} : { answer }) };

@@ -4,13 +4,13 @@ import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import type { Description, SessionType } from "../../protocol/tree/history.ts";
 import { callsOf, textOf, type Node, type ResultPart } from "../../protocol/tree/node.ts";
-import { fileChangingTools } from "../../protocol/api/tool-table.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
+import { branchFiles } from "../files/branch-files.ts";
 
-const max = { timeline: 50, files: 200, errors: 20, compared: 200 };
+const max = { timeline: 50, files: 200, errors: 20 };
 const taskChars = 200;
 const errorChars = 300;
 
@@ -19,7 +19,7 @@ export type SessionFacts = Omit<Description, "oneLiner" | "summary" | "outcomes"
 export async function readSessionFacts(deps: EngineDeps, store: Store, session: Session, path: Node[]): Promise<SessionFacts> {
   const turns = await turnsOn(store, path);
   const type = typeOf(path, turns);
-  const { files, notes } = await filesOf(deps, store, path, turns);
+  const { files, notes } = await filesOf(deps, store, path);
   const artifacts = {
     files: orUndefined(files),
     errors: orUndefined(errorsOf(path, turns, deps.history.redact)),
@@ -105,33 +105,15 @@ function failedResults(path: Node[]): ResultPart[] {
     .filter(({ isError }) => isError);
 }
 
-/** Compares files turn by turn, so that changes by others between two turns don't count. */
-async function filesOf(deps: EngineDeps, store: Store, path: Node[], turns: Turn[]): Promise<{ files: FileChange[]; notes: string[] }> {
-  const recorded = await store.turnFiles(turns.map(({ id }) => id));
-  const changed = turns.flatMap(({ id }) => recorded.get(id) ?? []).filter(({ before, after }) => after !== null && after !== before);
-  const files = new Map<string, FileChange>();
-  const notes: string[] = [];
-  for (const { project, before, after } of changed.slice(-max.compared)) {
-    const changes = deps.snapshots === null ? [] : await deps.snapshots.changes(project, before, after!).catch(() => null);
-    if (changes === null) notes.push("the file changes of one turn are no longer stored");
-    for (const change of changes ?? []) files.set(change.path, mergeChanges(files.get(change.path), change));
-  }
-  const unknown = turns.filter(({ id }) => !recorded.has(id) && mayHaveChanged(path, id)).length;
-  if (unknown > 0) notes.push(`the file changes of ${pluralize(unknown, "turn")} were not recorded`);
-  const sorted = [...files.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  if (sorted.length > max.files) notes.push(`${sorted.length - max.files} more files were changed`);
-  return { files: sorted.slice(0, max.files), notes: [...new Set(notes)] };
-}
-
-/** Merges two changes of one file. A file that was added and then deleted counts as deleted. */
-function mergeChanges(earlier: FileChange | undefined, change: FileChange): FileChange {
-  if (earlier === undefined) return change;
-  const kind = earlier.kind === "added" && change.kind === "modified" ? "added" : change.kind;
-  return { ...change, kind, added: earlier.added + change.added, removed: earlier.removed + change.removed };
-}
-
-function mayHaveChanged(path: Node[], turn: string): boolean {
-  return path.some((node) => node.turn === turn && callsOf(node).some(({ name }) => fileChangingTools.has(name.toLowerCase())));
+/** Changes by others between or beside the turns don't count. */
+async function filesOf(deps: EngineDeps, store: Store, path: Node[]): Promise<{ files: FileChange[]; notes: string[] }> {
+  const branch = await branchFiles(store, deps.snapshots, { path, start: 0 }).catch(() => "lost" as const);
+  if (branch === "lost") return { files: [], notes: ["the file changes are no longer stored"] };
+  if (branch === null) return { files: [], notes: ["the file changes were not recorded"] };
+  const { changes, unknown } = branch;
+  const notes = unknown === 0 ? [] : [`the files after ${pluralize(unknown, "answer")} with tool calls were not recorded`];
+  if (changes.length > max.files) notes.push(`${changes.length - max.files} more files were changed`);
+  return { files: changes.slice(0, max.files), notes };
 }
 
 function metricsOf(path: Node[], turns: Turn[]): Description["metrics"] {

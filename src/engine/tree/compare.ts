@@ -6,7 +6,7 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
-import { changesBetween } from "../record/file-snapshots.ts";
+import { branchFiles } from "../files/branch-files.ts";
 import { lastAnswer } from "./graft.ts";
 
 type Branch = { session: Session | null; path: Node[] };
@@ -48,7 +48,7 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
   const messages = nodes.filter((node) => textOf(node) !== "" && (node.author === "user" || node.author === "agent"));
   const firstUser = nodes.find((node) => node.author === "user");
   const answer = lastAnswer(nodes);
-  const [from, to] = [path[shared - 1] ?? nodes[0], nodes.at(-1)];
+  const files = await branchFiles(store, deps.snapshots, { path, start: shared });
   return {
     session,
     tip: path.at(-1)?.id ?? null,
@@ -60,11 +60,13 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
     steps: nodes.filter((node) => node.usage !== undefined).length,
     ...nodes.map(spentBy).reduce(addSpent, zeroSpent),
     startedAt: nodes[0]?.at ?? null,
-    endedAt: to?.at ?? null,
+    endedAt: nodes.at(-1)?.at ?? null,
     status: lastTurn === undefined ? null : ((await store.turn(lastTurn))?.status ?? null),
     firstMessage: firstUser === undefined ? null : textOf(firstUser),
     answer: answer === undefined ? null : textOf(answer),
-    files: from === undefined || to === undefined ? [] : await changesBetween(deps, from.id, to.id),
+    files: files?.changes ?? null,
+    otherFiles: files?.others ?? [],
+    unknownFiles: files?.unknown ?? 0,
   };
 }
 

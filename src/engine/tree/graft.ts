@@ -5,7 +5,8 @@ import { Fault } from "../../protocol/api/error.ts";
 import { shortId, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
 import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 import type { EngineDeps } from "../engine.ts";
-import { branchFiles } from "../record/file-snapshots.ts";
+import { branchFiles } from "../files/branch-files.ts";
+import { branchFilesText } from "../files/branch-text.ts";
 import { addNode } from "./tree-ops.ts";
 
 const answerBytes = 16 * 1024;
@@ -20,9 +21,8 @@ export async function graft(deps: EngineDeps, params: { from: string; into: stri
   const trunk = new Set((await store.path(into.tip)).map((node) => node.id));
   const added = branch.filter((node) => !trunk.has(node.id));
   if (added.length === 0) throw new Fault("usage", `${sessionLabel(into)} already has all of ${sessionLabel(from)}`);
-  const forkNode = branch.findLast((node) => trunk.has(node.id)) ?? added[0];
-  const files = forkNode === undefined ? [] : await branchFiles(deps, forkNode.id, from.tip);
-  return addNode(deps, into.id, graftNode(from, from.tip, added, files));
+  const files = await branchFiles(store, deps.snapshots, { path: branch, start: branch.length - added.length });
+  return addNode(deps, into.id, graftNode(from, from.tip, added, branchFilesText(files)));
 }
 
 /** Adds the last answer of another session as a handle, without any node of its branch. */

@@ -15,7 +15,7 @@ import type { NewTurn, Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { type BudgetAccount, openBudgetAccount } from "../limits/budget.ts";
 import { createDeadline } from "../limits/deadline.ts";
-import { createFileRecorder } from "../record/file-snapshots.ts";
+import { createFileRecorder } from "../record/file-recorder.ts";
 import { createGuardRecorder } from "../record/guard-recorder.ts";
 import { Recorder } from "../record/recorder.ts";
 import { continuation, recover } from "../record/recover.ts";
@@ -223,7 +223,9 @@ function missingSandboxText({ policy, enforced }: Turn): string | null {
 async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   const { deps, running, agent, turn } = execution;
   const { params, recorder, deadline, gate } = running;
-  const files = createFileRecorder(deps.snapshots, running, { project: execution.session.project, turn: turn.id });
+  const { project, directory } = execution.session;
+  const canDelayCalls = agent.takesTools === true;
+  const files = createFileRecorder(deps.snapshots, running, { project, directory, turn: turn.id, canDelayCalls });
   const guards = createGuardRecorder(deps.guards, recorder, {
     ...execution.session,
     root: execution.scope.root ?? turn.session,
@@ -248,6 +250,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
       const node = await recorder.addNode(event.node);
       if (node.author === "agent") answer = node;
       mayHaveChanged ||= callsOf(node).length > 0;
+      await files.recordNode(node);
       event.recorded(node);
     }
   }

@@ -1,5 +1,5 @@
 // Compares two snapshots: as a list of changes, and as a unified diff. Reads no file of the project.
-import type { FileChange } from "../../protocol/tree/file-changes.ts";
+import type { EntryChange, FileChange, FileVersion } from "../../protocol/tree/file-changes.ts";
 import { bigFileMode } from "./big-files.ts";
 import { readablePath, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
 
@@ -57,6 +57,31 @@ export async function rawChanges(
     }
   }
   return { raw, lines };
+}
+
+/** The changed files of each pair of trees. One process compares all pairs. */
+export async function entriesBetween(shadow: ShadowRepository, pairs: readonly (readonly [string, string])[]): Promise<EntryChange[][]> {
+  const results = pairs.map((): EntryChange[] => []);
+  const different = [...pairs.entries()].filter(([, [from, to]]) => from !== to);
+  if (different.length === 0) return results;
+  const stdin = Buffer.from(different.map(([, pair]) => `${pair.join(" ")}\n`).join(""));
+  const tokens = splitAtNul(await runGit(shadow, ["diff-tree", "--stdin", "-r", "-z", "--no-renames", "--raw"], { stdin }));
+  let position = -1;
+  for (let index = 0; index < tokens.length; index++) {
+    // A line with the ids of both trees precedes the changes of each pair.
+    const token = (tokens[index] as string).replace(/^(?:[0-9a-f]{40} [0-9a-f]{40}\n)+/, (lines) => {
+      position += lines.length / 82;
+      return "";
+    });
+    if (token === "") continue;
+    const { path, before, after } = toRawChange(token, tokens[++index] as string);
+    results[different[position]![0]]!.push({ path, before: versionOf(before), after: versionOf(after) });
+  }
+  return results;
+}
+
+function versionOf({ mode, id }: Entry): FileVersion {
+  return mode === "000000" ? null : `${mode} ${id}`;
 }
 
 const kinds: Record<string, FileChange["kind"]> = { A: "added", D: "deleted" };

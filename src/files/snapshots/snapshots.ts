@@ -2,7 +2,8 @@
 // during it share the next one: a hundred sub-sessions that start together cost two snapshots.
 import { messageOf } from "../../protocol/api/error.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
-import { diffTrees, patchBetween } from "./snapshot-diff.ts";
+import { describeEntries } from "./describe-entries.ts";
+import { diffTrees, entriesBetween, patchBetween } from "./snapshot-diff.ts";
 import { runGit } from "../git.ts";
 import { planRestore, restoreTree } from "./restore.ts";
 import { shadowRepository, type ShadowLocation } from "./shadow.ts";
@@ -58,6 +59,8 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     },
     changes: async (project, from, to) => diffTrees(shadow(project), from, to),
     patch: async (project, from, to) => patchBetween(shadow(project), from, to),
+    entries: async (project, pairs) => entriesBetween(shadow(project), pairs),
+    describe: async (project, changes) => describeEntries(shadow(project), changes),
     planRestore: async (project, now, target) => planRestore(shadow(project), now, target),
     innerRepositories: async (project) => innerRepositories.get(project) ?? [],
     restore: async (project, now, to) => restoreTree(shadow(project), now, to),

@@ -54,6 +54,15 @@ export const toolDefinitions: readonly ToolDefinition[] = executorToolNames.map(
 export const readonlyToolNames: readonly string[] = executorToolNames.filter((name) => executorTools[name].level === "readonly");
 export const fileChangingTools: ReadonlySet<string> = new Set(executorToolNames.filter((name) => executorTools[name].changesFiles));
 
+/** Tools of skein itself that change no file and start nothing that could. */
+const harmlessTools: ReadonlySet<string> = new Set(["ask_user", "send_message", "report"]);
+
+/** Whether a call of any agent may change files. Tools of other agents have names that nobody lists, so they may. */
+export function mayChangeFiles(tool: string): boolean {
+  const entry = (executorTools as Partial<Record<string, ToolEntry>>)[tool];
+  return entry?.changesFiles ?? !harmlessTools.has(tool);
+}
+
 export function toolDefinition(name: ExecutorToolName): ToolDefinition {
   const { description, parameters, required } = executorTools[name];
   return { name, description, parameters: { type: "object", properties: parameters, required } };

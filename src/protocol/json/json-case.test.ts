@@ -191,6 +191,8 @@ const side = {
   firstMessage: null,
   answer: "yes",
   files: [{ path: "a_b/aB", kind: "added" as const, added: 1, removed: 0, binary: true as const }],
+  otherFiles: [{ path: "a_b/aC", kind: "added" as const, added: 1, removed: 0, by: [{ id: "a", name: "a_b" }, null] }],
+  unknownFiles: 0,
 };
 const comparison: BranchComparison = { fork: nodes[0]!, sharedNodes: 3, a: side, b: { ...side, session: null, startedAt: null } };
 const found: FoundNode = { node: nodes[0]!, session, snippet: "a_b", marks: [[0, 1]], rank: 0.5, before: null, after: nodes[1]! };

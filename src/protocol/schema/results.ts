@@ -4,11 +4,20 @@ import { historyKinds } from "../tree/history.ts";
 import { importFormats } from "../tree/import.ts";
 import { count, fields, hubOnly, nullableText, texts, time } from "./fields.ts";
 import { ask, cost, id, node, queuedInput, session, spent, status, turn, turnState, usage } from "./tree.ts";
-import { fileChange } from "./team.ts";
+import { fileChange, fileChangeFields } from "./team.ts";
 
 const files = z.array(fileChange);
 
 const sessionName = fields({ id: z.string(), name: nullableText });
+
+/** A change that the branch did not make. */
+const otherChange = fields({
+  ...fileChangeFields,
+  by: z.array(sessionName.nullable()).describe("the sessions that made it; null: not by an agent"),
+  unclear: z.literal(true).optional().describe("several ran at the same time, or one was killed: not all of `by` need have changed it"),
+}).meta({ id: "Other change" });
+export type OtherChange = z.output<typeof otherChange>;
+const otherFiles = z.array(otherChange);
 
 // --- turns ----------------------------------------------------------------------------------------------
 
@@ -153,7 +162,9 @@ const branchSide = fields({
   status: status.nullable().describe("the status of its last turn"),
   firstMessage: nullableText,
   answer: nullableText,
-  files: files.nullable().describe("null if its files are not recorded"),
+  files: files.nullable().describe("made by its own turns; null if its files are not recorded"),
+  otherFiles: otherFiles.describe("not by this branch: made by a person or another session while it worked"),
+  unknownFiles: count.describe("answers with calls whose files are not known"),
 }).meta({ id: "Branch" });
 export type BranchSide = z.output<typeof branchSide>;
 
@@ -256,6 +267,7 @@ export const diffFields = {
   to: filesState,
   changes: files,
   patch: z.string().describe("unified diff, at most 16 MB"),
+  others: otherFiles.describe("the part of `changes` that is not, or not only, by the branch of the named node"),
 };
 export const filesDiff = fields(diffFields);
 export type FilesDiff = z.output<typeof filesDiff>;

@@ -152,16 +152,15 @@ const storedReport = z.discriminatedUnion("type", [statusReport, dependencyRepor
 /** A member's report, from a tool call or from `skein report`. skein never infers a report from a member's answer. */
 export type Report = z.output<typeof storedReport> | z.output<typeof artifactReport>;
 
-export const fileChange = is
-  .fields({
-    path: z.string().describe("relative to the project"),
-    kind: z.enum(["added", "modified", "deleted"]),
-    added: count.describe("lines; 0 for a binary file"),
-    removed: count,
-    binary: z.literal(true).optional(),
-    big: z.literal(true).optional().describe("too big to store: only its hash is recorded, and it can't be restored"),
-  })
-  .meta({ id: "File change" });
+export const fileChangeFields = {
+  path: z.string().describe("relative to the project"),
+  kind: z.enum(["added", "modified", "deleted"]),
+  added: count.describe("lines; 0 for a binary file"),
+  removed: count,
+  binary: z.literal(true).optional(),
+  big: z.literal(true).optional().describe("too big to store: only its hash is recorded, and it can't be restored"),
+};
+export const fileChange = is.fields(fileChangeFields).meta({ id: "File change" });
 export type FileChange = z.output<typeof fileChange>;
 
 const memberResultFields = {

@@ -1,4 +1,6 @@
 // The figures of a branch, for every comparison of two branches that users see.
+import { pluralize } from "../../kit/text/cut-text.ts";
+import type { OtherChange } from "./file-changes.ts";
 import { shortId } from "./node.ts";
 import { sessionLabel } from "./turn.ts";
 import type { BranchSide } from "./views.ts";
@@ -11,10 +13,24 @@ export const branchStats: readonly [name: string, figure: (side: BranchSide) => 
   ["output tokens", ({ usage }) => usage.output.toLocaleString("en-US")],
   ["cost", ({ costUsd }) => (costUsd === null ? "unknown" : `$${costUsd.toFixed(costUsd > 0 && costUsd < 1 ? 4 : 2)}`)],
   ["ended", (side) => side.status ?? (side.nodes === 0 ? "-" : "open")],
-  ["files", ({ files }) => (files === null ? "not recorded" : String(files.length))],
+  ["files", ({ files, unknownFiles }) => (files === null ? "not recorded" : `${files.length}${unknownFiles === 0 ? "" : " or more"}`)],
+  ["other files", ({ otherFiles }) => String(otherFiles.length)],
 ];
 
 export const changeSigns = { added: "A", modified: "M", deleted: "D" };
+
+export const notByBranchText = "not by this branch:";
+
+/** The writers of a change that the branch did not make, or did not make alone. */
+export function writersText({ by, unclear }: Pick<OtherChange, "by" | "unclear">): string {
+  const names = by.map((session) => (session === null ? "not by an agent" : `by ${sessionLabel(session)}`));
+  return unclear === true ? `unclear: ${names.join(" or ")}` : names.join(", ");
+}
+
+/** A line about calls whose files are not known; null if there are none. */
+export function unknownFilesText({ unknownFiles }: BranchSide): string | null {
+  return unknownFiles === 0 ? null : `${pluralize(unknownFiles, "answer")} with tool calls could not be recorded; more may have changed`;
+}
 
 export function branchName({ session, tip }: BranchSide): string {
   return session === null ? `node ${tip === null ? "?" : shortId(tip)}` : sessionLabel(session);

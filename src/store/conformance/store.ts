@@ -4,6 +4,7 @@ import { beginTurn, faultCode } from "../fixtures/begin-turn.ts";
 import { agentNode, okTurnEnd, sampleNodes, newSession, newTurn, usage, userNode } from "../fixtures/samples.ts";
 import { describeControl } from "./control.ts";
 import { describeImports } from "./imports.ts";
+import { describeFiles } from "./files.ts";
 import { describeHistory } from "./history.ts";
 import { describeOutputs, describeSearch } from "./outputs.ts";
 import type { Store } from "../store.ts";
@@ -32,6 +33,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     describeOutputs(store);
     describeSearch(store);
     describeHistory(store);
+    describeFiles(store);
   });
 }
 

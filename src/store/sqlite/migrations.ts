@@ -249,4 +249,14 @@ const migrations = [
   `
   alter table turns add column budget text;
   `,
+  `
+  create table call_files (
+    first text primary key, turn integer not null, last text, project text not null, before text, after text, paths text,
+    started_at integer not null, ended_at integer
+  ) without rowid;
+  create index call_files_by_turn on call_files (turn);
+  create index call_files_by_project on call_files (project, started_at);
+  create index turn_files_by_project on turn_files (project);
+  create trigger call_files_go after delete on turns begin delete from call_files where turn = old.n; end;
+  `,
 ];

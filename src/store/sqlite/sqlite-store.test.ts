@@ -84,6 +84,9 @@ describe("the file of a store", () => {
     const raw = new Database(paths.path);
     for (const object of [
       "trigger controls_go",
+      "trigger call_files_go",
+      "index turn_files_by_project",
+      "table call_files",
       "table asks",
       "table inputs",
       "table descriptions",
@@ -115,7 +118,7 @@ describe("the file of a store", () => {
     for (let index = 0; index < 50; index++) await store.appendNode(lease, turn.id, agentNode("x".repeat(2000)));
     await store.close();
     const bytes = readFileSync(paths.path);
-    bytes.fill(0xaa, 4096 * 40);
+    bytes.fill(0xaa, 4096 * Math.floor(bytes.length / 4096 / 2));
     writeFileSync(paths.path, bytes);
     const again = await openStore(paths);
     expect(await faultCode(again.sessionNodes(session.id))).toBe("store-broken");

@@ -19,8 +19,9 @@ import { sessionView } from "./tables/session-view.ts";
 import { createSession, findSession, forkSession, listSessions, requireSession, session, updateSession } from "./tables/sessions.ts";
 import { usage } from "./tables/spending.ts";
 import { latestTurnsBy, subSessions } from "./tables/sub-sessions.ts";
-import { drafts, openTurns, turn, turnFiles, turnsOf } from "./tables/turns.ts";
-import { appendNode, endTurn, recordNativeId, saveDraft, saveTurnFiles, startTurn } from "./tables/write-turn.ts";
+import { projectRecords, saveCallFiles, saveTurnFiles, turnFiles, turnRecords } from "./tables/turn-files.ts";
+import { drafts, openTurns, turn, turnsOf } from "./tables/turns.ts";
+import { appendNode, endTurn, recordNativeId, saveDraft, startTurn } from "./tables/write-turn.ts";
 import { purge } from "./upkeep/purge.ts";
 import { verify } from "./upkeep/verify.ts";
 
@@ -40,11 +41,12 @@ export type StoreOptions = {
 
 // Functions whose only dependency is the database.
 const sessionFunctions = { createSession, session, requireSession, findSession, listSessions, updateSession, forkSession };
-const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft, saveTurnFiles, setState };
+const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft, saveTurnFiles, saveCallFiles, setState };
 const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };
 const importFunctions = { importSession, importedSession, storedNodes, importNodes };
 const nodeReads = { node, findNode, path, sessionPath, children, treeNodes, sessionNodes };
-const turnReads = { turn, turnsOf, openTurns, drafts, turnFiles, events, subSessions, asks, findAsk, queue, usage };
+const turnReads = { turn, turnsOf, openTurns, drafts, events, subSessions, asks, findAsk, queue, usage };
+const fileReads = { turnFiles, turnRecords, projectRecords };
 const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, description, saveDescription };
 
 export async function openStore(options: StoreOptions): Promise<Store> {
@@ -57,7 +59,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const total = new OutputTotal({ db, files, self, directory: options.outputsDir, maxBytes: bounds.totalBytes });
   return {
     ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlWrites, ...importFunctions }),
-    ...db.bind({ ...nodeReads, ...turnReads, ...searchFunctions }),
+    ...db.bind({ ...nodeReads, ...turnReads, ...fileReads, ...searchFunctions }),
     ...db.bind({
       acquire: (_, session: string) => {
         const lease = acquire(db, session, self());

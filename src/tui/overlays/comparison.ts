@@ -1,7 +1,8 @@
 // Renders the comparison of two branches: where they diverge, and the steps, cost and files of each after that.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { groupDigits } from "../../kit/text/cut-text.ts";
-import { branchStats, branchName, changeSigns } from "../../protocol/tree/branch-stats.ts";
+import { branchStats, branchName, changeSigns, notByBranchText, unknownFilesText, writersText } from "../../protocol/tree/branch-stats.ts";
+import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import { shortId, textOf } from "../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";
 import { faint } from "../layout/styles.ts";
@@ -33,12 +34,20 @@ export function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): 
 function sideLines(side: BranchSide): BoxLine[] {
   const head: BoxLine[] = ["", styled(plainLine(branchName(side), 60), nameStyle)];
   if (side.nodes === 0) return [...head, "no messages after the fork"];
+  const unknown = unknownFilesText(side);
   return [
     ...head,
     ...(side.firstMessage === null ? [] : [`○ ${quote(side.firstMessage)}`]),
     ...(side.answer === null ? [] : [`● ${quote(side.answer)}`]),
-    ...(side.files ?? []).map((file) => `${changeSigns[file.kind]} ${stripAnsi(file.path)} +${file.added} -${file.removed}`),
+    ...(side.files ?? []).map(fileText),
+    ...(unknown === null ? [] : [unknown]),
+    ...(side.otherFiles.length === 0 ? [] : [styled(notByBranchText, faint)]),
+    ...side.otherFiles.map((file) => styled(`${fileText(file)}  (${stripAnsi(writersText(file))})`, faint)),
   ];
+}
+
+function fileText({ kind, path, added, removed }: FileChange): string {
+  return `${changeSigns[kind]} ${stripAnsi(path)} +${added} -${removed}`;
 }
 
 function quote(text: string): string {

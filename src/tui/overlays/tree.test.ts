@@ -113,7 +113,8 @@ describe("keys of the tree", () => {
     expect(effectsOf(open, "d", "d", "d", "k", "d")).toEqual([{ type: "compare", a: "ours", b: "n5" }]);
     const spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.25 };
     const counts = { nodes: 2, messages: 2, toolCalls: 3, failedCalls: 1, turns: 1, steps: 1, startedAt: 0, endedAt: 0 };
-    const side = { ...spent, ...counts, tip: "n6", status: "ok" as const, firstMessage: "show it", answer: "print()", files: [] };
+    const files = { files: [], otherFiles: [], unknownFiles: 0 };
+    const side = { ...spent, ...counts, ...files, tip: "n6", status: "ok" as const, firstMessage: "show it", answer: "print()" };
     const comparison = { fork: nodes[3]!, sharedNodes: 4, a: { ...side, session: ours }, b: { ...side, session: other } };
     const compared = apply(open, { type: "compared", comparison });
     expect(textOf(compared)).toMatch(/they diverge after n4 \(4 shared\)[^]*ours +other[^]*tool calls +3 \(1 failed\)[^]*○ show it/);

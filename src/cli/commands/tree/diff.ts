@@ -1,6 +1,14 @@
 // skein diff: compares two branches after the node where they diverge.
 import { groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
-import { branchStats, branchName, changeSigns } from "../../../protocol/tree/branch-stats.ts";
+import {
+  branchStats,
+  branchName,
+  changeSigns,
+  notByBranchText,
+  unknownFilesText,
+  writersText,
+} from "../../../protocol/tree/branch-stats.ts";
+import type { FileChange } from "../../../protocol/tree/file-changes.ts";
 import { nodeSummary } from "../../../protocol/tree/node-summary.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../../protocol/tree/views.ts";
@@ -14,7 +22,9 @@ export const diff = reportCommand({
   summary: "compare two branches: where they diverge, what each did and cost",
   usage: "<session> <session> [--json]",
   positionals: { min: 2, max: 2 },
-  notes: "A node can be given instead of a session. Counts start after the node where the two branches diverge.",
+  notes: `A node can be given instead of a session. Counts start after the node where the
+two branches diverge. "files" are the changes by the branch's own turns. Changes
+by a person or another session meanwhile are listed as not by this branch.`,
   async report(args, ctx) {
     const [a = "", b = ""] = args.positionals;
     const api = await ctx.api();
@@ -28,10 +38,15 @@ function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, style: St
   const nameOf = (side: BranchSide) => style.green(stripControls(branchName(side)));
   const sideText = (side: BranchSide) => {
     if (side.nodes === 0) return `${nameOf(side)}\n  nothing after that\n`;
+    const fileText = ({ kind, path, added, removed }: FileChange) => `${changeSigns[kind]} ${path} +${added} -${removed}`;
+    const unknown = unknownFilesText(side);
     const lines = [
       ...(side.firstMessage === null ? [] : [excerpt("  ○", side.firstMessage)]),
       ...(side.answer === null ? [] : [excerpt("  ●", side.answer)]),
-      ...(side.files ?? []).map(({ kind, path, added, removed }) => excerpt(`  ${changeSigns[kind]}`, `${path} +${added} -${removed}`)),
+      ...(side.files ?? []).map((file) => excerpt(" ", fileText(file))),
+      ...(unknown === null ? [] : [excerpt(" ", unknown)]),
+      ...(side.otherFiles.length === 0 ? [] : [`  ${style.dim(notByBranchText)}`]),
+      ...side.otherFiles.map((file) => style.dim(excerpt("   ", `${fileText(file)}  (${writersText(file)})`))),
     ];
     return `${[nameOf(side), ...lines].join("\n")}\n`;
   };

@@ -4,7 +4,7 @@ import type { Api, FilesRestorePlan } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { confirm, patchText, statText } from "../../print/changes.ts";
+import { confirm, othersText, patchText, statText } from "../../print/changes.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 import { printReport } from "../report-command.ts";
 
@@ -20,15 +20,18 @@ export const files: Command = {
     { name: "yes", short: "y", summary: "restore without asking" },
     jsonFlag,
   ],
-  notes: `A turn with tools records the project before and after it. The records are stored
-outside of the project: your index, refs and files are not changed. Files in
-.gitignore, nested repositories and the content of files over 5 MB are not
-recorded, and restore does not change them.
+  notes: `A turn with tools records the project before it, after each answer with calls
+that may change files, and at its end. The records are stored outside of the
+project: your index, refs and files are not changed. Files in .gitignore, nested
+repositories and the content of files over 5 MB are not recorded, and restore
+does not change them.
 
-For a prompt, the state is that before its turn; for any other node, that after
-it; for a session, that of its tip. With one node, diff compares with the current
-files. Moving in the tree never changes files; only restore does, and it prints
-how to undo it.
+For a prompt or a node with tool calls, the state is that before the work that
+follows; for any other node, that after it; for a session, that of its tip. Where
+a state is not known, the nearest nodes with a known one are named. With one node,
+diff compares with the current files. Changes by a person or another session are
+listed as not by this branch. Moving in the tree never changes files; only restore
+does, and it prints how to undo it.
 
   skein files diff 1a2b3c4d
   skein files restore 1a2b3c4d --dry-run`,
@@ -46,8 +49,13 @@ async function runDiff(args: Args, ctx: CommandContext, { from, to }: { from: st
     throw new Fault("usage", "--yes and --dry-run belong to restore", { hint: usageLine(files) });
   const api = await ctx.api();
   const { patch, ...stat } = await api.files.diff({ from, to, directory: ctx.cwd });
-  if (args.flags["stat"]) return printReport(args, ctx, { json: stat, text: (style) => statText(stat.changes, style) });
-  return printReport(args, ctx, { json: { ...stat, patch }, text: () => (patch === "" ? "nothing changed\n" : patchText(patch, ctx)) });
+  if (args.flags["stat"]) return printReport(args, ctx, { json: stat, text: (style) => statText(stat.changes, style, stat.others) });
+  return printReport(args, ctx, {
+    json: { ...stat, patch },
+    text: () => (patch === "" ? "nothing changed\n" : patchText(patch, ctx)),
+    // Not among the lines of the patch, so that it can be applied.
+    remarks: (style) => othersText(stat.others, style),
+  });
 }
 
 async function runRestore(args: Args, ctx: CommandContext, to: string): Promise<number> {
@@ -84,9 +92,10 @@ async function applyPlan(api: Api, plan: FilesRestorePlan): Promise<void> {
   }
 }
 
-function planText({ changes, patch, kept }: FilesRestorePlan, args: Args, ctx: CommandContext): string {
+function planText({ changes, patch, kept, others }: FilesRestorePlan, args: Args, ctx: CommandContext): string {
   const style = styleOf(ctx.out);
   const keptLines = kept.map((path) => `${style.yellow("not changed")} ${stripControls(path)}\n`).join("");
   if (changes.length === 0) return `the files are already in that state\n${keptLines}`;
-  return `${args.flags["stat"] ? statText(changes, style) : patchText(patch, ctx)}${keptLines}`;
+  const text = args.flags["stat"] ? statText(changes, style, others) : `${patchText(patch, ctx)}${othersText(others, style)}`;
+  return `${text}${keptLines}`;
 }

@@ -92,7 +92,8 @@ export const treeMethods = {
   "files.diff": {
     params: { from: is.name, to: is.nameOrNull, ...inDirectory },
     result: filesDiff,
-    summary: "Compares two states of the files, or one with the present. A state is a node, a session (its tip) or `snapshot:<id>`.",
+    summary:
+      "Compares two states of the files, or one with the present. A state is a node, a session (its tip) or `snapshot:<id>`. Fails for a node without a known state and names the nearest that have one.",
   },
   "files.planRestore": {
     params: { to: is.name, ...inDirectory },

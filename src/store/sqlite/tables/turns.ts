@@ -1,6 +1,4 @@
-// Reads turns, the drafts of answers that are still streaming, and the ids of the file snapshots before and after a turn.
-// The files of a snapshot are in src/files/snapshots.
-import type { TurnFiles } from "../../../protocol/tree/file-changes.ts";
+// Reads turns, and the drafts of answers that are still streaming.
 import type { Turn } from "../../../protocol/tree/turn.ts";
 import type { Draft } from "../../store.ts";
 import type { Db } from "../db.ts";
@@ -23,11 +21,4 @@ export function openTurns(db: Db, session: string): Turn[] {
 
 export function drafts(db: Db, turn: string): Draft[] {
   return db.rows<Draft>`select key, text from drafts where turn = (select n from turns where id = ${turn}) order by rowid`;
-}
-
-export function turnFiles(db: Db, turns: string[]): Map<string, TurnFiles> {
-  const rows = db.rows<TurnFiles & { id: string }>`
-    select t.id, f.project, f.before, f.after from turns t join turn_files f on f.turn = t.n
-    where t.id in (select value from json_each(${JSON.stringify(turns)}))`;
-  return new Map(rows.map(({ id, ...files }) => [id, files]));
 }

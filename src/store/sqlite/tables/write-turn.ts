@@ -2,7 +2,6 @@
 // Every transaction checks the lease first, so that a process that lost the session can't write to it.
 import { Fault } from "../../../protocol/api/error.ts";
 import type { DurableEvent, DurableEventBody } from "../../../protocol/tree/event.ts";
-import type { TurnFiles } from "../../../protocol/tree/file-changes.ts";
 import { taskOf, type NewNode, type Node } from "../../../protocol/tree/node.ts";
 import type { CliSessionStart, Turn } from "../../../protocol/tree/turn.ts";
 import { zeroSpent } from "../../../protocol/tree/usage.ts";
@@ -55,14 +54,6 @@ export function saveDraft(db: Db, lease: Lease, turn: string, draft: Draft): voi
     db.run`
       insert into drafts (turn, key, text) values (${n}, ${draft.key}, ${draft.text})
       on conflict (turn, key) do update set text = excluded.text`;
-  });
-}
-
-/** Stores the ids of the file snapshots before and after the turn. */
-export function saveTurnFiles(db: Db, lease: Lease, turn: string, { project, before, after }: TurnFiles): void {
-  db.write(() => {
-    const { n } = openTurn(db, requireLease(db, lease), turn);
-    db.run`insert or replace into turn_files (turn, project, before, after) values (${n}, ${project}, ${before}, ${after})`;
   });
 }
 

@@ -1,0 +1,192 @@
+// Records the project's files around each turn and after each answer with calls that may change them. A snapshot is taken
+// while the next answer is awaited. A call waits for it only for a short time; then the files at that node stay unknown.
+import { resolve, relative, sep } from "node:path";
+import { realPath, resolveLinks } from "../../kit/files/path-status.ts";
+import type { Clock } from "../../kit/flow/clock.ts";
+import { toolsByLevel } from "../../protocol/api/policy.ts";
+import type { Snapshots } from "../../protocol/api/ports.ts";
+import { fileChangingTools, mayChangeFiles } from "../../protocol/api/tool-table.ts";
+import type { CallFiles } from "../../protocol/tree/file-changes.ts";
+import { callsOf, type CallPart, type Node } from "../../protocol/tree/node.ts";
+import type { RunningTurn } from "../turn/running-turns.ts";
+
+/** A call waits at most this long for the snapshot before it. */
+export const maxCallDelayMs = 250;
+/** Files are compared again just before a call only if that takes less. Changes of others since the last call are then known. */
+const maxCheckMs = 50;
+
+export type FileRecorder = {
+  /** Records the files before the turn, once. Never rejects. */
+  recordBefore: () => Promise<void>;
+  /** Call it for each stored node. An agent that waits for it does not run the node's calls before their record is open. */
+  recordNode: (node: Node) => Promise<void>;
+  recordAfter: (mayHaveChanged: boolean) => Promise<void>;
+};
+
+type RecordedTurn = Pick<RunningTurn, "params" | "store" | "lease" | "deadline" | "clock">;
+
+type RecorderOptions = {
+  project: string;
+  directory: string;
+  turn: string;
+  /** Whether calls wait for `recordNode`. The calls of another agent's CLI do not. */
+  canDelayCalls: boolean;
+};
+
+/** Calls that run. They end with the result of the last one. */
+type OpenCalls = { files: CallFiles; ids: Set<string> };
+/** The snapshot after calls. It counts only if no other call has begun before its end. */
+type PendingSnapshot = { files: CallFiles; done: Promise<void>; isOver: boolean; isAbandoned: boolean };
+
+/** Records nothing for a turn without tools that change files. */
+export function createFileRecorder(snapshots: Snapshots | null, turn: RecordedTurn, options: RecorderOptions): FileRecorder {
+  const { command, tools, toolLevel } = turn.params;
+  const offered = command === null ? (tools ?? toolsByLevel[toolLevel]) : ["bash"];
+  if (snapshots === null || !offered.some((tool) => fileChangingTools.has(tool))) return recordsNothing;
+  return new TurnFileRecorder(snapshots, turn, options);
+}
+
+const recordsNothing: FileRecorder = { recordBefore: async () => {}, recordNode: async () => {}, recordAfter: async () => {} };
+
+class TurnFileRecorder implements FileRecorder {
+  readonly #snapshots: Snapshots;
+  readonly #turn: RecordedTurn;
+  readonly #options: RecorderOptions;
+  readonly #stopped: Promise<null>;
+  #before: Promise<string | null> | null = null;
+  /** Set when the files before the turn are known. Without them nothing else is recorded. */
+  #isRecording = false;
+  /** The latest known state; null if it is not known. */
+  #current: string | null = null;
+  #open: OpenCalls | null = null;
+  #pending: PendingSnapshot | null = null;
+  #lastTakeMs = 0;
+
+  constructor(snapshots: Snapshots, turn: RecordedTurn, options: RecorderOptions) {
+    this.#snapshots = snapshots;
+    this.#turn = turn;
+    this.#options = options;
+    const { signal } = turn.deadline;
+    this.#stopped = new Promise((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
+  }
+
+  async recordBefore(): Promise<void> {
+    this.#before ??= this.#takeBefore().catch(() => null);
+    await this.#before;
+  }
+
+  async recordNode(node: Node): Promise<void> {
+    const calls = callsOf(node).filter(({ name }) => mayChangeFiles(name));
+    if (calls.length > 0) await this.#begin(node, calls);
+    for (const part of node.parts) if (part.kind === "result") this.#end(part.call, node);
+  }
+
+  async recordAfter(mayHaveChanged: boolean): Promise<void> {
+    const before = await this.#before;
+    if (before == null) return;
+    await this.#pending?.done;
+    const after = mayHaveChanged ? await this.#take() : before;
+    // The calls of a stopped turn have no result.
+    if (this.#open !== null) await this.#save({ ...this.#open.files, after, endedAt: Date.now() });
+    await this.#turn.store.saveTurnFiles(this.#turn.lease, this.#options.turn, { project: this.#options.project, before, after });
+  }
+
+  async #takeBefore(): Promise<string | null> {
+    const { project, turn } = this.#options;
+    const id = await Promise.race([this.#take(), this.#stopped]);
+    if (id !== null) await this.#turn.store.saveTurnFiles(this.#turn.lease, turn, { project, before: id, after: null });
+    this.#current = id;
+    this.#isRecording = id !== null;
+    return id;
+  }
+
+  async #take(): Promise<string | null> {
+    const startedAt = performance.now();
+    const id = await this.#snapshots.take(this.#options.project);
+    this.#lastTakeMs = performance.now() - startedAt;
+    return id;
+  }
+
+  async #begin(node: Node, calls: CallPart[]): Promise<void> {
+    const paths = pathsOf(calls, this.#options);
+    if (this.#open !== null) return this.#join(calls, paths);
+    if (this.#options.canDelayCalls) await this.recordBefore();
+    if (!this.#isRecording) return;
+    await this.#settle();
+    const { project } = this.#options;
+    const files = { first: node.id, last: null, project, before: this.#current, after: null, paths, startedAt: Date.now(), endedAt: null };
+    this.#open = { files, ids: new Set(calls.map(({ id }) => id)) };
+    await this.#save(files);
+  }
+
+  /** Another answer with calls, while those of the one before still run. */
+  async #join(calls: CallPart[], paths: string[] | null): Promise<void> {
+    const { files, ids } = this.#open!;
+    for (const { id } of calls) ids.add(id);
+    files.paths = files.paths === null || paths === null ? null : [...files.paths, ...paths];
+    await this.#save(files);
+  }
+
+  /** Waits for the last snapshot and compares the files once more, both together for at most `maxCallDelayMs`. */
+  async #settle(): Promise<void> {
+    const limit = startLimit(this.#options.canDelayCalls ? maxCallDelayMs : 0, this.#turn.clock);
+    try {
+      const pending = this.#pending;
+      this.#pending = null;
+      if (pending !== null && !pending.isOver) await Promise.race([pending.done, limit.over]);
+      if (pending !== null && !pending.isOver) {
+        pending.isAbandoned = true;
+        this.#current = null;
+        await this.#save(pending.files);
+      } else if (this.#options.canDelayCalls && this.#lastTakeMs <= maxCheckMs)
+        this.#current = (await Promise.race([this.#take(), limit.over])) ?? this.#current;
+    } finally {
+      limit.cancel();
+    }
+  }
+
+  #end(call: string, node: Node): void {
+    const open = this.#open;
+    if (open === null || !open.ids.delete(call) || open.ids.size > 0) return;
+    this.#open = null;
+    const files = { ...open.files, last: node.id, endedAt: Date.now() };
+    const pending: PendingSnapshot = { files, done: Promise.resolve(), isOver: false, isAbandoned: false };
+    // A failed snapshot or write leaves the record without `after`: the files at that node are then unknown.
+    pending.done = this.#takeAfter(pending).catch(() => {});
+    this.#pending = pending;
+  }
+
+  async #takeAfter(pending: PendingSnapshot): Promise<void> {
+    const after = await this.#take();
+    if (pending.isAbandoned) return;
+    this.#current = after;
+    pending.isOver = true;
+    await this.#save({ ...pending.files, after });
+  }
+
+  #save(files: CallFiles): Promise<void> {
+    return this.#turn.store.saveCallFiles(this.#turn.lease, this.#options.turn, files);
+  }
+}
+
+function startLimit(ms: number, clock: Clock): { over: Promise<null>; cancel: () => void } {
+  const { promise, resolve } = Promise.withResolvers<null>();
+  if (ms === 0) resolve(null);
+  const cancel = ms === 0 ? () => {} : clock.setTimer(ms, () => resolve(null));
+  return { over: promise, cancel };
+}
+
+/** The only files that the calls can change, relative to the project, one letter for each byte; null if they can change any. */
+function pathsOf(calls: CallPart[], { project, directory }: RecorderOptions): string[] | null {
+  const root = realPath(project) ?? project;
+  const paths: string[] = [];
+  for (const { name, input } of calls) {
+    // A sub-session records its own calls.
+    if (name === "spawn_session") continue;
+    const path = input["path"];
+    if (!(name === "write" || name === "edit") || typeof path !== "string" || path.startsWith("~")) return null;
+    const inProject = relative(root, resolveLinks(resolve(directory, path)));
+    if (inProject !== ".." && !inProject.startsWith(`..${sep}`)) paths.push(Buffer.from(inProject).toString("latin1"));
+  }
+  return paths;
+}
