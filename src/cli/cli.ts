@@ -22,13 +22,24 @@ async function dispatch(argv: string[], ctx: CommandContext): Promise<number> {
     ctx.out.write(`skein ${ctx.version}\n`);
     return 0;
   }
-  // `skein -p "task"`: flags first means `run`.
-  const name = first.startsWith("-") ? "run" : first;
+  const isFlag = first.startsWith("-");
+  const args = isFlag ? argv : otherArgs;
+  if (asksForHelp(args)) return printHelp(isFlag ? "run" : first, ctx, false);
+  // `skein -p "task"`: flags first means `run`. `skein -m x` has no task.
+  const name = !isFlag ? first : (await opensScreen(argv, ctx)) ? "tui" : "run";
   const command = await findCommand(name);
   if (command === null) throw unknownCommand(name);
-  const args = first.startsWith("-") ? argv : otherArgs;
-  if (asksForHelp(args)) return printHelp(name, ctx, false);
   return command.run(parseArgs(command, args), ctx);
+}
+
+/** Whether a command line of flags has no task and only flags that the screen takes. Without a terminal it is always `run`. */
+async function opensScreen(argv: string[], ctx: CommandContext): Promise<boolean> {
+  if (!isInteractive(ctx)) return false;
+  const [run, { tuiFlags }] = await Promise.all([findCommand("run"), import("./commands/tui/tui-flags.ts")]);
+  if (run === null) return false;
+  const screenOnly = tuiFlags.filter((flag) => run.flags.every(({ name }) => name !== flag.name));
+  const { positionals, flags } = parseArgs({ ...run, flags: [...run.flags, ...screenOnly] }, argv);
+  return positionals.length === 0 && Object.keys(flags).every((name) => tuiFlags.some((flag) => flag.name === name));
 }
 
 function asksForHelp(argv: string[]): boolean {

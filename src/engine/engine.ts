@@ -28,7 +28,7 @@ import type { RunningTurns } from "./turn/running-turns.ts";
 import { checkTurn } from "./turn/run-turn.ts";
 import { createTurnStarter } from "./turn/start-turns.ts";
 import { createRoleMethods } from "./turn/roles.ts";
-import { currentSession, findSession, openSession } from "./turn/open-session.ts";
+import { currentSession, findSession, openSession, useSession } from "./turn/open-session.ts";
 import { createTeamMethods } from "./teams/team-methods.ts";
 import * as tree from "./tree/tree-ops.ts";
 
@@ -162,7 +162,7 @@ export function createEngine(deps: EngineDeps): Api {
       purge: async ({ session, olderThanMs, dryRun }) =>
         (await deps.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
       current: ({ directory }) => currentSession(deps, deps.projectOf(directory)),
-      use: async ({ session, directory }) => deps.setCurrent(deps.projectOf(directory), session),
+      use: (params) => useSession(deps, params),
       describe: (params) => describeSession(deps, turns, params),
     },
     node: {

@@ -23,6 +23,8 @@ export type Store = {
   findSession: (idOrName: string, project: string | null) => Promise<Session>;
   listSessions: (filter: SessionFilter) => Promise<Session[]>;
   updateSession: (id: string, change: SessionChange) => Promise<Session>;
+  /** The session of the project's latest turn that did not end `ok` and can be continued. Null if there is none. */
+  interruptedSession: (project: string) => Promise<Session | null>;
   /** A new session at an old node. Copies no nodes. */
   forkSession: (from: string, node: string, fork: { id?: string; name: string | null }) => Promise<Session>;
 
@@ -30,7 +32,10 @@ export type Store = {
   sessionView: (id: string) => Promise<SessionView>;
 
   // --- writing under a lease: every write checks the lease's epoch in its own transaction ---------------------
-  /** Takes the lease of the session, also from a process that has exited. Throws `session-busy` with the holder if that still runs. */
+  /**
+   * Takes the lease of the session, also from a process that has exited. Throws `session-busy` with the holder if that still
+   * runs, and `session-archived` if the session is archived.
+   */
   acquire: (session: string) => Promise<Lease>;
   release: (lease: Lease) => Promise<void>;
   /** The process that holds the session. Null if there is none, or if it has exited. */

@@ -10,6 +10,7 @@ import { createUnsentSaver } from "./composer/unsent.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
 import { runEffect } from "./effects/index.ts";
 import { stopFollowing } from "./effects/follow.ts";
+import { setPlanning } from "./effects/planning.ts";
 import { enterSession } from "./effects/turns.ts";
 import { firstState, type UpdateMessage } from "./model/state.ts";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal/terminal.ts";
@@ -23,6 +24,10 @@ export type ScreenOptions = Omit<
   color: boolean;
   home: string;
   bindings: Bindings;
+  /** Opens the list of sessions first. */
+  isChoosing?: boolean;
+  /** The user named the policy, so it applies instead of that of the session's last turn. */
+  isPolicyNamed?: boolean;
   onStop: (stop: () => void) => void;
 } & Pick<Terminal, "surface" | "setTitle">;
 
@@ -124,7 +129,10 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     const problem = options.local.unsent.problem();
     if (saved !== null) send({ type: "unsent", ...saved });
     if (problem !== null) send({ type: "notice", text: `the unsent message can't be restored: ${problem}`, isError: true });
+    const isPlanning = options.turn.policy.name === "plan";
     await enterSession(ctx, options.session);
+    if (options.isPolicyNamed === true) setPlanning(ctx, isPlanning);
+    if (options.isChoosing === true) send({ type: "choose session" });
     await end.promise;
   } finally {
     unsentSaver.finish();

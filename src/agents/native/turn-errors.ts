@@ -1,5 +1,5 @@
 // The errors that end a native turn, with hints for the user.
-import type { TurnError } from "../../protocol/api/error.ts";
+import { resumeCommand, type TurnError } from "../../protocol/api/error.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { toTurnError } from "../delegate-failure.ts";
 
@@ -12,7 +12,11 @@ export function answerTooLong(): TurnError {
 }
 
 export function noAnswer(model: string): TurnError {
-  return { kind: "broken", message: `${model} ended without an answer`, hint: "continue with --resume, or try another model with -m" };
+  return {
+    kind: "broken",
+    message: `${model} ended without an answer`,
+    hint: `continue with \`${resumeCommand}\`, or try another model with -m`,
+  };
 }
 
 export function schemaViolation(problem: string): TurnError {

@@ -86,9 +86,10 @@ function parseShortFlags(command: Command, args: Args, word: string, nextWords: 
   }
 }
 
-function nextValue(command: Command, flag: Flag, nextWords: string[]): string {
+function nextValue(command: Command, flag: Flag, nextWords: string[]): string | true {
   const next = nextWords[0];
   if (next === undefined || next === "--" || looksLikeFlag(command, next)) {
+    if (flag.isValueOptional === true) return true;
     const hint = next === undefined ? usageLine(command) : `if "${next}" is the value, write --${flag.name}=${next}`;
     throw new Fault("usage", `--${flag.name} needs a value: --${flag.name} <${flag.value}>`, { hint });
   }

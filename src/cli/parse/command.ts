@@ -10,6 +10,8 @@ export type Flag = {
   short?: string;
   /** A flag without a value is a switch. */
   value?: string;
+  /** The flag may also stand without its value; its flag is then true. */
+  isValueOptional?: boolean;
   /** Allowed values, also offered by completion. */
   choices?: readonly string[];
   repeat?: boolean;

@@ -35,7 +35,8 @@ const examples = `Examples:
 `;
 
 function flagWords(flag: Flag): string {
-  return `${flag.short ? `-${flag.short}, ` : "    "}--${flag.name}${flag.value === undefined ? "" : ` <${flag.value}>`}`;
+  const value = flag.isValueOptional === true ? ` [${flag.value}]` : ` <${flag.value}>`;
+  return `${flag.short ? `-${flag.short}, ` : "    "}--${flag.name}${flag.value === undefined ? "" : value}`;
 }
 
 function flagText(flag: Flag): string {

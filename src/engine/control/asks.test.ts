@@ -35,6 +35,23 @@ async function answerQuestions(api: Api, events: AsyncIterable<Event>, answer: (
 }
 
 describe("a turn that waits for answers", () => {
+  test("the number of a missing option is refused, and an option that is a number can be chosen by its text", async () => {
+    const outcomes: AskOutcome[] = [];
+    const { api, session } = await createTestEngine(async function* (_input, context) {
+      outcomes.push(await context.ask(askRequest("a", ["8080", "9090"])));
+      yield ok;
+    });
+    await answerQuestions(api, api.turn.start({ ...turn, asks: waitForAnswer, session: session.id }), async (ask) => {
+      for (const text of ["3", "0", "-1"])
+        expect(await api.ask.answer({ ask, text }).catch((error: unknown) => error)).toMatchObject({
+          code: "usage",
+          hint: expect.stringContaining("1 (8080), 2 (9090)"),
+        });
+      return api.ask.answer({ ask, text: "9090" });
+    });
+    expect(outcomes).toEqual([{ type: "answered", text: "9090" }]);
+  });
+
   test("a turn continues with the answer, which is the number of an option or a text", async () => {
     const outcomes: AskOutcome[] = [];
     const { api, session, store } = await createTestEngine(async function* (_input, context) {
@@ -46,11 +63,11 @@ describe("a turn that waits for answers", () => {
       yield node(text("done"));
       yield ok;
     });
-    const answers = ["2", "7", "1"];
+    const answers = ["2", "7 blanks", "1"];
     const events = await answerQuestions(api, api.turn.start({ ...turn, asks: waitForAnswer, session: session.id }), (ask) =>
       api.ask.answer({ ask, text: answers.shift() as string }),
     );
-    expect(outcomes).toEqual(["blanks", "7", "1"].map((answer) => ({ type: "answered", text: answer })));
+    expect(outcomes).toEqual(["blanks", "7 blanks", "1"].map((answer) => ({ type: "answered", text: answer })));
     expect(endOf(events)).toMatchObject({ status: "ok" });
     expect((await store.asks(session.id)).map(({ outcome }) => outcome)).toEqual(["answered", "answered", "answered"]);
   });

@@ -3,9 +3,14 @@
 import type { Api } from "../../protocol/api/api.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
 import type { EngineDeps } from "../engine.ts";
 import { callOwner } from "./owner.ts";
 import { withLease } from "../tree/tree-ops.ts";
+
+/** Options come from models and may be long. */
+const maxLabelBytes = 60;
 
 export async function listAsks(deps: EngineDeps, { session }: Parameters<Api["ask"]["list"]>[0]): Promise<Ask[]> {
   if (!deps.hasStore()) return [];
@@ -24,14 +29,21 @@ export async function answerAsk(deps: EngineDeps, params: Parameters<Api["ask"][
       turn.asking.get(ask.id)?.(answer);
       return closed;
     },
-    remote: (api) => api.ask.answer({ ask: ask.id, text: answer }),
+    remote: (api) => api.ask.answer({ ask: ask.id, text: params.text }),
     idle: () => withLease(deps, ask.session, (_store, recorder) => recorder.closeAsk(ask.id, { outcome: "answered", answer })),
   });
 }
 
-/** A number chooses an option, if there is one of that number. */
-function chosenOption({ options }: Ask, text: string): string {
+/** A number chooses an option. The text of an option is an answer too, even if it is a number. */
+function chosenOption({ id, options }: Ask, text: string): string {
   const trimmed = text.trim();
   if (trimmed === "") throw new Fault("usage", "the answer is empty");
-  return /^\d+$/.test(trimmed) ? (options[Number(trimmed) - 1] ?? trimmed) : text;
+  if (!/^[+-]?\d+$/.test(trimmed) || options.length === 0) return text;
+  const option = /^\d+$/.test(trimmed) ? options[Number(trimmed) - 1] : undefined;
+  if (option !== undefined) return option;
+  if (options.includes(trimmed)) return trimmed;
+  const numbers = options.map((label, index) => `${index + 1} (${oneLine(label, maxLabelBytes)})`).join(", ");
+  throw new Fault("usage", `the question ${shortId(id)} has no option ${trimmed}`, {
+    hint: `the options are ${numbers}; or answer in words`,
+  });
 }

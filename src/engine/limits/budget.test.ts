@@ -42,7 +42,7 @@ describe("sequential requests", () => {
       kind: "budget",
       limit: "tokens",
       message: "the budget is used up: 129 of 100 tokens",
-      hint: "raise --max-tokens and continue with --resume",
+      hint: "raise --max-tokens and continue with `skein run --resume`",
     });
     expect(turn.budget.remaining().tokens).toBe(0);
     turn.leave();

@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from "../../kit/flow/clock.ts";
 import { startCountdown } from "../../kit/flow/countdown.ts";
 import { maxTimerMs } from "../../kit/text/duration.ts";
-import type { TurnError } from "../../protocol/api/error.ts";
+import { resumeCommand, type TurnError } from "../../protocol/api/error.ts";
 
 export type Deadline = {
   signal: AbortSignal;
@@ -42,7 +42,7 @@ export function createDeadline(limits: TimeLimits, parent: AbortSignal | null, c
     reason = error;
     controller.abort(new StopReason(error));
   };
-  const cancel = (): void => end({ kind: "cancelled", message: "the turn was stopped", hint: "continue with --resume" });
+  const cancel = (): void => end({ kind: "cancelled", message: "the turn was stopped", hint: `continue with \`${resumeCommand}\`` });
   const onParentStop = (): void => {
     const parentReason: unknown = parent?.reason;
     if (!(parentReason instanceof StopReason) || parentReason.error.kind === "cancelled") return cancel();
@@ -50,7 +50,7 @@ export function createDeadline(limits: TimeLimits, parent: AbortSignal | null, c
   };
   const onTimeout = (): void => {
     const message = `the turn took longer than ${seconds(limits.timeoutMs ?? 0)}`;
-    end({ kind: "timed-out", message, hint: "raise --timeout, or continue with --resume" });
+    end({ kind: "timed-out", message, hint: `raise --timeout, or continue with \`${resumeCommand}\`` });
   };
   const total = startCountdown(limits.timeoutMs, onTimeout, clock);
   const idle = startIdleLimit(limits.idleMs, end, clock);
@@ -92,7 +92,7 @@ function startIdleLimit(limitMs: number | null, end: (error: TurnError) => void,
     const idleMs = clock.now() - touchedAt;
     if (idleMs < limit) cancelTimer = clock.setTimer(Math.min(limit - idleMs, maxTimerMs), () => check(limit));
     else {
-      const hint = "raise idle_timeout in the config, or continue with --resume";
+      const hint = `raise idle_timeout in the config, or continue with \`${resumeCommand}\``;
       end({ kind: "stalled", message: `no activity for ${seconds(limit)}`, hint });
     }
   };

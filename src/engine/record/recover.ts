@@ -1,5 +1,6 @@
 // Repairs the turn of a killed process under the lease, before the next turn of the session. Its drafts become nodes, and
 // the model learns that the running call was interrupted. A question stays open and can still be answered.
+import { resumeCommand, withResumeHint } from "../../protocol/api/error.ts";
 import { callsOf, type CallPart, type NewNode, type Node, type Part } from "../../protocol/tree/node.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
 import type { Draft, Store } from "../../store/store.ts";
@@ -20,7 +21,8 @@ async function closeKilledTurn(store: Store, recorder: Recorder, session: string
   const askingCalls = (await store.asks(session)).flatMap((ask) => (ask.turn === turn.id ? (ask.call ?? []) : []));
   for (const call of unansweredCalls(path))
     if (!askingCalls.includes(call.id)) await recorder.addNode(interruptedResult(call, drafts), turn.id);
-  const error = { kind: "killed" as const, message: "skein was killed during this turn", hint: "continue with --resume" };
+  const hint = `continue with \`${resumeCommand}\``;
+  const error = withResumeHint({ kind: "killed", message: "skein was killed during this turn", hint }, session);
   await recorder.endTurn({ status: "killed", error, nativeId: turn.nativeId, enforced: turn.enforced }, turn.id);
 }
 

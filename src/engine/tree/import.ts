@@ -6,6 +6,7 @@ import type { TranscriptImportParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { ImportedNode, ImportedSession, ImportedTree, ImportReport } from "../../protocol/tree/import.ts";
 import { maxResultBytes, type Part } from "../../protocol/tree/node.ts";
+import { isSessionName } from "../../protocol/tree/session-name.ts";
 import type { Session, Source } from "../../protocol/tree/turn.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
@@ -100,11 +101,12 @@ async function createImported(
   const source: Source = { agent: parsed.format, nativeId: isMain ? parsed.nativeId : id, path: null, sha256: parsed.sha256, tip: null };
   const session = { id, agent, model, task, toolLevel, createdAt, ...location, plan, source };
   if (isMain && params.name !== null) return store.importSession({ ...session, name: params.name }, tree);
+  const name = imported.name !== null && isSessionName(imported.name) ? imported.name : null;
   try {
-    return await store.importSession({ ...session, name: imported.name }, tree);
+    return await store.importSession({ ...session, name }, tree);
   } catch (error) {
     // The name in the file is dropped if another session has it.
-    if (!(error instanceof Fault) || error.code !== "session-exists" || imported.name === null) throw error;
+    if (!(error instanceof Fault) || error.code !== "session-exists" || name === null) throw error;
     return store.importSession({ ...session, name: null }, tree);
   }
 }

@@ -58,12 +58,13 @@ export async function addNode(deps: EngineDeps, session: string, node: NewNode):
 }
 
 export async function rename(deps: EngineDeps, params: { session: string; name: string }): Promise<Session> {
-  if (params.name.trim() === "") throw new Fault("usage", "a session's name can't be empty");
   return (await deps.store()).updateSession(params.session, { name: params.name });
 }
 
-/** Archives a session; its nodes stay. A running session can't be archived. */
+/** Archives a session; its nodes stay. A running session can't be archived. An archived one keeps its time of archiving. */
 export async function archive(deps: EngineDeps, params: { session: string }): Promise<Session> {
+  const session = await (await deps.store()).requireSession(params.session);
+  if (session.archivedAt !== null) return session;
   return withLease(deps, params.session, async (store) => store.updateSession(params.session, { archivedAt: Date.now() }));
 }
 

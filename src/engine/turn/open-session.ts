@@ -1,7 +1,9 @@
 // Finds or creates the session of a turn: by name or id, the project's latest, or a new one.
 import type { SessionOpenParams } from "../../protocol/api/api.ts";
+import { refuseArchived } from "../../protocol/api/archived.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Agent } from "../../protocol/api/ports.ts";
+import { looksLikeSessionId } from "../../protocol/tree/session-name.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
@@ -9,6 +11,7 @@ import type { EngineDeps } from "../engine.ts";
 /** The session becomes the project's current one, unless it is a sub-session. A session that executes a plan is no sub-session. */
 export async function openSession(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
   const session = await findOrCreate(deps, params);
+  refuseArchived(session);
   if (session.parentSession === null || session.plan !== undefined) deps.setCurrent(session.project, session.id);
   return session;
 }
@@ -22,10 +25,17 @@ async function findOrCreate(deps: EngineDeps, params: SessionOpenParams): Promis
     if (latest !== null) return latest;
     throw new Fault("session-unknown", `no session in ${project} to continue`, { hint: 'start one: skein run "task"' });
   }
+  if (find.by === "interrupted") {
+    const interrupted = deps.hasStore() ? await (await deps.store()).interruptedSession(project) : null;
+    if (interrupted !== null) return interrupted;
+    throw new Fault("session-unknown", `no interrupted turn in ${project} to resume`, {
+      hint: "`skein list` shows its sessions; name one: skein run --resume <session>",
+    });
+  }
   try {
     return await findSession(deps, find.wanted, params.directory);
   } catch (error) {
-    const mayCreate = find.orCreate && !looksLikeId(find.wanted);
+    const mayCreate = find.orCreate && !looksLikeSessionId(find.wanted);
     if (!(error instanceof Fault) || error.code !== "session-unknown" || !mayCreate) throw error;
     return createOrFind(deps, params, find.wanted, project);
   }
@@ -48,6 +58,12 @@ export async function currentSession(deps: EngineDeps, project: string): Promise
   return (await store.listSessions({ project, limit: 1 }))[0] ?? null;
 }
 
+/** Makes a session the project's current one. */
+export async function useSession(deps: EngineDeps, params: { session: string; directory: string }): Promise<void> {
+  refuseArchived(await (await deps.store()).requireSession(params.session));
+  deps.setCurrent(deps.projectOf(params.directory), params.session);
+}
+
 /** Returns the existing session if another process has created one of that name meanwhile. */
 async function createOrFind(deps: EngineDeps, params: SessionOpenParams, name: string, project: string): Promise<Session> {
   try {
@@ -63,7 +79,7 @@ async function create(deps: EngineDeps, params: SessionOpenParams, name: string 
   const project = deps.projectOf(directory);
   const chosen = deps.chooseAgent(params.agent, params.model);
   findAgent(deps, chosen.agent);
-  const model = await deps.chooseModel(chosen.agent, chosen.model);
+  const model = await initialModel(deps, chosen, task);
   if (params.parentSession !== null && !deps.hasStore())
     throw new Fault("session-unknown", `there is no session "${params.parentSession}"`);
   const store = await deps.store();
@@ -76,15 +92,21 @@ async function create(deps: EngineDeps, params: SessionOpenParams, name: string 
   return store.createSession({ id, name, agent, model, directory, project, task, toolLevel, parentSession, transcript, plan });
 }
 
+/** A session without a task starts no turn yet, so it needs no key: its first turn chooses the model. */
+async function initialModel(deps: EngineDeps, { agent, model }: { agent: string; model: string | null }, task: string | null) {
+  try {
+    return await deps.chooseModel(agent, model);
+  } catch (error) {
+    const isKeyMissing = error instanceof Fault && error.code === "auth";
+    if (isKeyMissing && task === null && model === null) return null;
+    throw error;
+  }
+}
+
 /** The session that wrote the project's plan, if it still exists. */
 async function plannerOf(deps: EngineDeps, store: Store, { plan }: SessionOpenParams, project: string): Promise<string | null> {
   const planner = plan === undefined ? null : deps.plannerOf(project, plan.file);
   return planner === null ? null : ((await store.session(planner))?.id ?? null);
-}
-
-/** An id or the end of one can't be the name of a new session; a date can. */
-function looksLikeId(text: string): boolean {
-  return /^([0-9a-f]{8,12}|[0-9a-f-]{0,23}-[0-9a-f]{12})$/.test(text) && /\d/.test(text);
 }
 
 export function findAgent(deps: EngineDeps, name: string): Agent {

@@ -1,7 +1,8 @@
 // Runs one turn of any agent: takes the session's lease, repairs the turn of a killed process, records the prompt,
 // starts the agent, and records its events and its end. A node is stored before the agent may continue.
 import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
-import { Fault, type TurnError } from "../../protocol/api/error.ts";
+import { refuseArchived } from "../../protocol/api/archived.ts";
+import { Fault, withResumeHint, type TurnError } from "../../protocol/api/error.ts";
 import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import { refuseNesting } from "../../protocol/api/nesting.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
@@ -74,7 +75,9 @@ export async function runTurnAndQueue(
 ): Promise<EndedTurn> {
   if (scope.root === null) refuseNesting(deps.enclosingSession());
   const store = await deps.store();
-  const request = await applyRole(deps, params, await store.requireSession(params.session));
+  const session = await store.requireSession(params.session);
+  refuseArchived(session);
+  const request = await applyRole(deps, params, session);
   let ended = await runTurn(deps, request, publish, scope);
   while (ended.turn.status === "ok") {
     const [queued] = await store.queue(params.session);
@@ -177,7 +180,8 @@ async function resolveAgent(
   const chosen = params.agent === null ? { agent: session.agent, model: params.model } : deps.chooseAgent(params.agent, params.model);
   const agent = findAgent(deps, chosen.agent);
   const model = await deps.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
-  const isChanged = agent.name !== session.agent || (chosen.model !== null && model !== session.model);
+  const isModelChanged = model !== session.model && (chosen.model !== null || session.model === null);
+  const isChanged = agent.name !== session.agent || isModelChanged;
   const updated = isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session;
   // The members of a team get the agent and the model. The team's own turn sends no requests.
   return changesTeam ? { session: updated, agent: findAgent(deps, "team"), model: null } : { session: updated, agent, model };
@@ -262,7 +266,8 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     below: spent(),
     left: execution.account.budget.remaining(),
   };
-  const { status, error = null, nativeId = null, cli, spentOutsideNodes } = end;
+  const { status, nativeId = null, cli, spentOutsideNodes } = end;
+  const error = end.error === undefined ? null : withResumeHint(end.error, turn.session);
   const ended = await recorder.endTurn({ status, error, nativeId, enforced: turn.enforced, cli, spentOutsideNodes }, turn.id, outcome);
   const session = await running.store.requireSession(turn.session);
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);

@@ -1,5 +1,6 @@
 // Errors, in two families: the status of a turn (a value), and Fault (the one error class).
 import type { TurnError } from "../schema/tree.ts";
+import { shortId } from "../tree/node.ts";
 
 /** The statuses of a turn, and the exit code of each. */
 export const exitCodes = {
@@ -33,12 +34,21 @@ const limitFlags: Record<NonNullable<TurnError["limit"]>, string> = {
   children: "--max-children",
 };
 
+/** Continues the project's latest interrupted turn. `withResumeHint` adds the session. */
+export const resumeCommand = "skein run --resume";
+
+/** The error with the whole command to continue, if its hint has the command. */
+export function withResumeHint(error: TurnError, session: string): TurnError {
+  if (error.hint === undefined) return error;
+  return { ...error, hint: error.hint.replace(`\`${resumeCommand}\``, `\`${resumeCommand} ${shortId(session)}\``) };
+}
+
 export function budgetUsedUp(limit: NonNullable<TurnError["limit"]>, used: string): TurnError {
   return {
     kind: "budget",
     limit,
     message: `the budget is used up: ${used}`,
-    hint: `raise ${limitFlags[limit]} and continue with --resume`,
+    hint: `raise ${limitFlags[limit]} and continue with \`${resumeCommand}\``,
   };
 }
 
@@ -56,6 +66,7 @@ export const faultExitCodes = {
   "session-ambiguous": 2,
   "session-busy": 1,
   "session-exists": 2,
+  "session-archived": 2,
   "lease-lost": 1,
   "node-unknown": 2,
   "ask-unknown": 2,

@@ -113,7 +113,7 @@ test("a problem is reported in one line that names the field", () => {
     ["session.open", { directory: "d" }, "directory must be an absolute path"],
     ["session.open", { directory: "/d\u0000" }, "directory must be an absolute path"],
     ["session.open", { directory: "/d", id: "X" }, "id must be a UUID in lower case"],
-    ["session.open", { directory: "/d", find: { by: "id" } }, "find.by must be one of name, latest, new"],
+    ["session.open", { directory: "/d", find: { by: "id" } }, "find.by must be one of name, latest, interrupted, new"],
     ["session.find", { wanted: "", directory: "/d" }, "wanted must have at least 1 character"],
     ["session.find", { wanted: "a\u0000", directory: "/d" }, "wanted must not hold a null byte"],
     ["transcript.import", { from: { url: "x" }, directory: "/d" }, "from must be {path} or {text}"],

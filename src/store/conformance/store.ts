@@ -61,6 +61,22 @@ function describeSessions(store: () => Store): void {
     expect(await faultCode(store().updateSession(first.id, { archivedAt: null }))).toBe("session-exists");
   });
 
+  test("a name has a visible character", async () => {
+    const session = await store().createSession(newSession({ name: "one" }));
+    for (const name of ["", " ", "\t", "\u200b"]) {
+      expect(await faultCode(store().createSession(newSession({ name })))).toBe("usage");
+      expect(await faultCode(store().updateSession(session.id, { name }))).toBe("usage");
+    }
+  });
+
+  test("an archived session can't be acquired until it is restored", async () => {
+    const { id } = await store().createSession(newSession({ name: "one" }));
+    await store().updateSession(id, { archivedAt: 5 });
+    expect(await faultCode(store().acquire(id))).toBe("session-archived");
+    await store().updateSession(id, { archivedAt: null });
+    await store().release(await store().acquire(id));
+  });
+
   test("a session is found by id, by tail and by name, in the project first", async () => {
     const here = await store().createSession(newSession({ name: "fix" }));
     const there = await store().createSession(newSession({ name: "fix", project: "/other" }));

@@ -3,10 +3,11 @@
 // Works on one machine only: a lease with another boot id counts as free, even if its process runs on another machine.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { processStartTime } from "../../kit/process/processes.ts";
+import { refuseArchived } from "../../protocol/api/archived.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Db } from "./db.ts";
 import { errorCode } from "./faults.ts";
-import { sessionRow } from "./rows/session-row.ts";
+import { sessionRow, toSession } from "./rows/session-row.ts";
 import type { Lease, ActiveHolder } from "../store.ts";
 
 export type LeaseHolder = {
@@ -21,9 +22,11 @@ export type LeaseHolder = {
   socket: string | null;
 };
 
-export function acquire(db: Db, session: string, holder: LeaseHolder): Lease {
+/** Only a repair, which adds nothing to the session, may take the lease of an archived session. */
+export function acquire(db: Db, session: string, holder: LeaseHolder, options: { mayBeArchived?: boolean } = {}): Lease {
   return db.write(() => {
     const row = sessionRow(db, session);
+    if (options.mayBeArchived !== true) refuseArchived(toSession(row));
     const current = currentLease(db, row.n);
     if (current && isHolderRunning(current, holder)) throw busyFault(row.name ?? row.id, current);
     const { boot, namespace, pid, started, socket } = holder;

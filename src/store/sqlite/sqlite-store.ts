@@ -14,7 +14,7 @@ import { events } from "./tables/events.ts";
 import { importedSession, importNodes, importOutput, importSession, storedNodes } from "./tables/imports.ts";
 import { dropInput, queue, queueInput, takeInputs } from "./tables/inputs.ts";
 import { children, findNode, node, path, sessionNodes, sessionPath, treeNodes } from "./tables/nodes.ts";
-import { listTurns, setState } from "./tables/running-turns.ts";
+import { interruptedSession, listTurns, setState } from "./tables/running-turns.ts";
 import { sessionView } from "./tables/session-view.ts";
 import { createSession, findSession, forkSession, listSessions, requireSession, session, updateSession } from "./tables/sessions.ts";
 import { usage } from "./tables/spending.ts";
@@ -72,6 +72,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       },
       holder: (_, session: string) => activeHolder(db, session, self()),
       sessionView: (_, id: string) => sessionView(db, self(), id),
+      interruptedSession: (_, project: string) => interruptedSession(db, self(), project),
       listTurns: (_, endedSince: number | null) => listTurns(db, self(), endedSince),
       latestTurnsBy: (_, ...params: Parameters<Store["latestTurnsBy"]>) => latestTurnsBy(db, self(), ...params),
       importOutput: (_, ...params: Parameters<Store["importOutput"]>) => importOutput(db, files, ...params),

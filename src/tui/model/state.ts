@@ -109,6 +109,7 @@ export type UpdateMessage =
   /** Sent when the time of a `wake` effect has passed. */
   | { type: "tick"; now: number }
   | SessionOpened
+  | { type: "choose session" }
   | { type: "event"; event: Event }
   | { type: "sub-session event"; session: string; event: Event }
   /** The process that runs the turn of `session`. Null when it is this screen. */

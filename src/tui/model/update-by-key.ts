@@ -14,6 +14,7 @@ import { step, withNotice, type Key, type State, type UpdateResult } from "./sta
 
 const leaderMenuAfterMs = 200;
 const leaderEndsAfterMs = 1000;
+const leaderCancelled = "Space cancelled";
 const quitWithinMs = 2000;
 
 export function pressKey(before: State, key: Key, now: number): UpdateResult {
@@ -96,9 +97,10 @@ function afterLeader(state: State, key: Key, now: number): UpdateResult {
   const isLate = leader !== null && now - leader.since >= leaderEndsAfterMs;
   const command = isLate ? undefined : commandOfKey(state.bindings, `space ${key.name}`);
   if (command !== undefined) return command.run({ ...state, leader: null }, "");
-  if (key.name === "escape") return step({ ...state, leader: null });
+  if (key.name === "escape") return step(withNotice({ ...state, leader: null }, leaderCancelled));
   const ended = endLeader(state);
-  return state.mode === "normal" ? step(ended) : pressKey(ended, key, now);
+  if (state.mode !== "normal") return pressKey(ended, key, now);
+  return step(withNotice(ended, isLate ? leaderCancelled : `${leaderCancelled}: no command for Space ${key.name}`));
 }
 
 export function endLeader(state: State): State {
@@ -110,7 +112,7 @@ export function endLeader(state: State): State {
 export function leaderTick(state: State, now: number): State {
   if (state.leader === null) return state;
   const elapsedMs = now - state.leader.since;
-  if (elapsedMs >= leaderEndsAfterMs) return endLeader(state);
+  if (elapsedMs >= leaderEndsAfterMs) return withNotice(endLeader(state), leaderCancelled);
   return elapsedMs >= leaderMenuAfterMs ? { ...state, leader: { ...state.leader, isShown: true } } : state;
 }
 

@@ -10,7 +10,7 @@ import { firstState, type Effect, type UpdateMessage, type State } from "./state
 import { allBlocks } from "./transcript.ts";
 import { update } from "./update.ts";
 import { renderFrame } from "../views/screen.ts";
-import { statusText } from "../views/status.ts";
+import { statusRow, statusText } from "../views/status.ts";
 
 const size = { columns: 80, rows: 24 };
 const fresh = firstState({ size, net: "off", sandbox: "on" });
@@ -59,7 +59,13 @@ describe("the space leader", () => {
     const shown = apply(leaderPressed, { type: "tick", now: 200 });
     expect([apply(leaderPressed, { type: "tick", now: 199 }).leader?.isShown, shown.leader?.isShown]).toEqual([false, true]);
     expect(textOf(shown)).toContain("n  turn the network for tools on or off");
-    expect(apply(shown, { type: "tick", now: 1000 }).leader).toBeNull();
+    expect(apply(shown, { type: "tick", now: 1000 })).toMatchObject({ leader: null, notice: { text: "Space cancelled" } });
+  });
+  test("the leader says that it was cancelled, by Esc or by a key without a command", () => {
+    const normal: State = { ...fresh, mode: "normal" };
+    expect(press(normal, "space", "escape").state.notice?.text).toBe("Space cancelled");
+    expect(press(normal, "space", "z").state.notice?.text).toBe("Space cancelled: no command for Space z");
+    expect(press(normal, "space", "z", "j").state.notice).toBeNull();
   });
   test("the leader never drops a typed space", () => {
     expect(press(fresh, "space", "z").state.unsent.text).toBe(" z");
@@ -143,12 +149,17 @@ describe("a turn", () => {
     const twice = applyEvents(ended, { type: "turn.ended", turn: turn({ usage, costUsd: null }), session });
     expect(statusText(twice)).toContain("| total i:2468 o:1134 ?]");
   });
+  test("the network in the status bar is green if it is on, and red if it is off", () => {
+    const badge = (net: "on" | "off") => statusRow({ ...fresh, net }).find(({ text }) => text.includes("NET"));
+    expect(badge("on")).toMatchObject({ text: "[NET: on]", style: { color: 2, inverse: true } });
+    expect(badge("off")).toMatchObject({ text: "[NET: off]", style: { color: 1, inverse: true } });
+  });
   test("mode and sandbox stay in the status bar at any width and usage", () => {
     const usage = { input: 43_400, output: 25_670, cacheRead: 1_800_000, cacheWrite: 0 };
     const ended = applyEvents(started, { type: "turn.ended", turn: turn({ usage, costUsd: 12.42 }), session });
     const statusAt = (columns: number) => statusText({ ...ended, size: { ...ended.size, columns } });
     expect(statusAt(200)).toBe("[INSERT] [idle] [i:1843400(c:1800000) o:25670 | total i:1843400 o:25670 $12.42] [NET: off] [SANDBOX: on]");
-    expect(statusAt(80)).toBe("[INSERT] [idle] [i:1.8M(c:1.8M) o:25.7k | $12.42] [NET: off] [SANDBOX: on]");
+    expect(statusAt(80)).toBe("[INSERT] [idle] [total i:1.8M o:25.7k $12.42] [NET: off] [SANDBOX: on]");
     expect(statusAt(49)).toBe("[INSERT] [idle] [$12.42] [NET: off] [SANDBOX: on]");
     expect(statusAt(40)).toBe("[INSERT] [idle] [NET: off] [SANDBOX: on]");
     expect(statusAt(39)).toBe("[INSERT] [NET: off] [SANDBOX: on]");

@@ -14,6 +14,7 @@ import type { Block } from "./blocks.ts";
 import { comparisonLines } from "../overlays/comparison.ts";
 import { handleOverlayKey, markOverlaySlow, updateOverlay } from "../overlays/index.ts";
 import { withItems } from "../overlays/picker.ts";
+import { openSessions } from "../overlays/sessions.ts";
 import { openText, withLines } from "../overlays/text-overlay.ts";
 import { scrollBy } from "./scroll.ts";
 import {
@@ -49,6 +50,8 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return step(leaderTick(markOverlaySlow(state), message.now));
     case "opened":
       return step(withOpened(state, message));
+    case "choose session":
+      return openSessions(state);
     case "event":
       return withAttention(updateByEvent(state, message.event), message.event);
     case "sub-session event":

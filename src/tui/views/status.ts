@@ -1,6 +1,8 @@
 // The status bar: `[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]`. On a
-// narrow screen the counts are shortened, then dropped, then the activity. Mode, network and sandbox always stay.
+// narrow screen the counts are shortened; then those of the turn go, then the totals, then the activity. Mode, network
+// and sandbox always stay.
 import { shortCount } from "../../kit/text/cut-text.ts";
+import { bad, good } from "../layout/styles.ts";
 import { styled, fit, type Row } from "../layout/wrap.ts";
 import type { State } from "../model/state.ts";
 import { costText, totalInput, tokensText } from "../../protocol/tree/usage-text.ts";
@@ -34,16 +36,21 @@ function spentTexts({ usage, total }: State): string[] {
   const cost = costText(total.costUsd, { digits: 2, isTight: true });
   const format = (count: (tokens: number) => string, label: string) =>
     `${tokensText(usage, count)} | ${label}i:${count(totalInput(total.usage))} o:${count(total.usage.output)} ${cost}`;
-  return [
-    format(String, "total "),
-    format(shortCount, "total "),
-    format(shortCount, ""),
-    `${tokensText(usage, shortCount)} | ${cost}`,
-    cost,
-  ];
+  const totals = `i:${shortCount(totalInput(total.usage))} o:${shortCount(total.usage.output)} ${cost}`;
+  return [format(String, "total "), format(shortCount, "total "), format(shortCount, ""), `total ${totals}`, totals, cost];
 }
 
+/** The network's part is green if tools can reach anything, else red. */
 export function statusRow(state: State): Row {
   const { columns } = state.size;
-  return [styled(fit(statusText(state), columns).padEnd(columns), { inverse: true })];
+  const text = fit(statusText(state), columns).padEnd(columns);
+  const badge = /\[NET: [^\]]*\]/.exec(text);
+  if (badge === null) return [styled(text, { inverse: true })];
+  const end = badge.index + badge[0].length;
+  const color = badge[0].startsWith("[NET: off") ? bad : good;
+  return [
+    styled(text.slice(0, badge.index), { inverse: true }),
+    styled(badge[0], { ...color, inverse: true }),
+    styled(text.slice(end), { inverse: true }),
+  ];
 }

@@ -47,6 +47,28 @@ function sentToolResults(server: ModelServer): [string, boolean][] {
 type Block = { type: string; content?: string | { text: string }[]; is_error?: boolean };
 
 describe("a headless run that asks", () => {
+  test("an answer with the number of a missing option is refused, and the question stays open", async () => {
+    await withHome(asking(question("Which colour?", ["red", "blue"])), async (skein) => {
+      const { asks } = await ask(skein);
+      const id = asks[0]!.id;
+      for (const number of ["9", "0", "-1"]) {
+        const refused = await skein.run(["answer", "--", id, number]);
+        expect({ code: refused.code, out: refused.out }).toEqual({ code: 2, out: "" });
+        expect(refused.err).toContain(`has no option ${number}`);
+        expect(refused.err).toContain("1 (red), 2 (blue)");
+      }
+      expect(await openAsks(skein)).toHaveLength(1);
+      expect((await skein.run(["answer", id, "9 shades of grey"])).out).toBe("answered: 9 shades of grey\n");
+    });
+  });
+
+  test("a number is a free answer to a question without options", async () => {
+    await withHome(asking(question("How many?")), async (skein) => {
+      const { asks } = await ask(skein);
+      expect((await skein.run(["answer", asks[0]!.id, "9"])).out).toBe("answered: 9\n");
+    });
+  });
+
   test("a headless run that asks ends as needs-input with exit 8, and resumes with the answer as the call's result", async () => {
     await withHome(asking(question("Which colour?", ["red", "blue"])), async (skein, server) => {
       const ran = await skein.run(["run", "paint it", ...model]);

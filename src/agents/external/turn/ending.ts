@@ -2,7 +2,7 @@
 // An exit code alone never decides.
 import { constants } from "node:os";
 import { oneLine } from "../../../kit/text/cut-text.ts";
-import type { TurnError, TurnStatus } from "../../../protocol/api/error.ts";
+import { resumeCommand, type TurnError, type TurnStatus } from "../../../protocol/api/error.ts";
 import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import type { Adapter } from "../adapters/adapter.ts";
 import { matchFailure } from "../adapters/failure-patterns.ts";
@@ -69,7 +69,7 @@ function signalIn(exitCode: number | null): string | null {
   return reportedSignals.find((name) => exitCode === 128 + constants.signals[name]) ?? null;
 }
 
-const continueHint = "continue with --resume, or hand the session to another agent with -a";
+const continueHint = `continue with \`${resumeCommand}\`, or hand the session to another agent with -a`;
 
 const hints: Partial<Record<TurnStatus, string>> = {
   auth: "see skein auth status: the key is missing, wrong, or not allowed to use this model",

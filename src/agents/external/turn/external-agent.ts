@@ -3,7 +3,7 @@
 import { type PauseGate, createGateBehind } from "../../../kit/flow/pause-gate.ts";
 import { loadLibc } from "../../../kit/process/libc.ts";
 import type { ProgramMatch } from "../../../kit/process/trusted-programs.ts";
-import { Fault, type TurnError } from "../../../protocol/api/error.ts";
+import { Fault, resumeCommand, type TurnError } from "../../../protocol/api/error.ts";
 import type { LimitValues } from "../../../executor/limits.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
 import type { Agent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
@@ -195,7 +195,11 @@ function createStop(context: TurnContext) {
 }
 
 function guardLost(message: string, agent: string): TurnError {
-  return { kind: "sandbox-unavailable", message: `${message}; ${agent} was stopped to keep it protected`, hint: "continue with --resume" };
+  return {
+    kind: "sandbox-unavailable",
+    message: `${message}; ${agent} was stopped to keep it protected`,
+    hint: `continue with \`${resumeCommand}\``,
+  };
 }
 
 type CliRun = {

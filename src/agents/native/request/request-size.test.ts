@@ -32,7 +32,7 @@ test("a turn ends at its step limit, and the hint names the flag", () => {
   expect(stepLimitError(10, { maxSteps: 10 })).toMatchObject({
     kind: "budget",
     limit: "steps",
-    hint: "raise --max-steps and continue with --resume",
+    hint: "raise --max-steps and continue with `skein run --resume`",
   });
 });
 

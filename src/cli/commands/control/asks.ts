@@ -35,8 +35,8 @@ export const answer = reportCommand({
   summary: "answer a question that an agent asked",
   usage: "<ask> <text|number> [--json]",
   positionals: { min: 2, max: 2 },
-  notes: `A number chooses an option, if the question has options. Any other text is the
-answer itself. \`skein asks\` lists the open questions. A question is answered once.
+  notes: `A number chooses an option, if the question has options; a number without an option
+is refused. Any other text is the answer itself. \`skein asks\` lists the open questions. A question is answered once.
 
 Examples:
   skein answer 4f2a91c0 2

@@ -1,12 +1,12 @@
 // skein chat: a conversation in the terminal, or line by line from a pipe. Its session is stored and can be continued.
-import type { SessionOpenParams, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
+import type { Api, SessionOpenParams, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { shortId, textOf } from "../../../protocol/tree/node.ts";
-import { isInteractive, type Command, type CommandContext, type Flag } from "../../parse/command.ts";
+import { isInteractive, type Command, type CommandContext } from "../../parse/command.ts";
 import { oneLine, pluralize } from "../../../kit/text/cut-text.ts";
 import { shellQuote } from "../../../kit/text/shell-quote.ts";
 import { nodeLines } from "../../print/screen-reader.ts";
-import { runFlags } from "./run-flags.ts";
+import { runFlags, screenReaderFlag } from "./run-flags.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 import { completeEntry } from "../../repl/complete.ts";
 import { slashCommands } from "../../repl/commands.ts";
@@ -24,11 +24,6 @@ const chatFlagNames = new Set(
   ),
 );
 
-export const screenReaderFlag: Flag = {
-  name: "screen-reader",
-  summary: "for screen readers: each line starts with its kind, nothing is drawn (also: config key screen_reader, variable ACCESSIBLE)",
-};
-
 /** Whether to print for a screen reader: by flag, configuration or the variable ACCESSIBLE. */
 export function usesScreenReader(flags: Flags, settings: Settings, { env, stdin }: CommandContext): boolean {
   return flags.on("screen-reader") || (stdin.isTty && (settings.screenReader || !["", "0", undefined].includes(env["ACCESSIBLE"])));
@@ -40,7 +35,7 @@ export const chat: Command = {
   usage: "[session] [flags]",
   positionals: { min: 0, max: 1 },
   flags: [screenReaderFlag, ...runFlags.filter((flag) => chatFlagNames.has(flag.name))],
-  notes: `Without a session it starts a new one; an unknown name starts one of that name.
+  notes: `Without a session it starts a new one; an unknown name of one word starts one of that name.
 Limits of time, money and steps hold for each turn. When the agent asks something,
 the next line is the answer, or the number of one of its options.
 
@@ -73,6 +68,7 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
   // For an existing session the agent is not known yet, so --agent-arg is checked when the turn starts.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
   await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory });
+  if (sessionName !== undefined) await refuseMessage(api, sessionName, directory);
   const session = isNew ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory });
   const repl: Repl = { api, ctx, directory, turn, session, open, listing: [], isAnnounced: false, usesLineEditor, isForScreenReader };
@@ -86,6 +82,20 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
   } finally {
     input.close();
     printFarewell(repl, ephemeral);
+  }
+}
+
+/** A text with blanks that is no session's name is most likely a message. It must not become the name of an empty session. */
+async function refuseMessage(api: Api, text: string, directory: string): Promise<void> {
+  if (!/\s/.test(text.trim())) return;
+  try {
+    await api.session.find({ wanted: text, directory });
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "session-unknown") throw error;
+    const quoted = shellQuote(text);
+    throw new Fault("session-unknown", `there is no session "${oneLine(text, 60)}"`, {
+      hint: `chat takes a session; to send a message: skein run ${quoted}; to start a session of that name: skein new ${quoted}`,
+    });
   }
 }
 

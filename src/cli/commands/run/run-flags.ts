@@ -24,7 +24,13 @@ export const runFlags: readonly RunFlag[] = [
   { name: "role", value: "role", summary: "the role of the agent; `skein roles` lists them" },
   { name: "session", value: "name|id", summary: "continue this session; a new name starts one" },
   { name: "continue", short: "c", summary: "continue the project's latest session" },
-  { name: "resume", short: "r", value: "session", summary: "continue this session; without a task, its interrupted turn" },
+  {
+    name: "resume",
+    short: "r",
+    value: "session",
+    isValueOptional: true,
+    summary: "continue this session; without a task, its interrupted turn; without a session, the project's latest interrupted turn",
+  },
   { name: "fork", summary: "continue in a new session at the same node; the old one keeps its tip" },
   { name: "at", value: "node", summary: "continue at this node, in a new session" },
   { name: "session-id", value: "uuid", summary: "the id of the new session" },
@@ -111,6 +117,12 @@ export const runFlags: readonly RunFlag[] = [
   { name: "task", short: "t", value: "text", summary: "the task, as a flag" },
   { name: "print", short: "p", summary: "accepted and ignored, because other agents need it" },
 ];
+
+/** A flag of `chat` and `tui`. */
+export const screenReaderFlag: Flag = {
+  name: "screen-reader",
+  summary: "for screen readers: each line starts with its kind, nothing is drawn (also: config key screen_reader, variable ACCESSIBLE)",
+};
 
 /** Everything that the flags change in a turn. Throws a usage fault for a wrong value. */
 export function turnChangeOf(args: Args, directories: FlagDirectories): TurnChange {

@@ -4,6 +4,8 @@ import { exitCodes, Fault } from "../../../protocol/api/error.ts";
 import { toolNames, type ToolLevel } from "../../../protocol/api/policy.ts";
 import { narrowTurn, roleFields, type Role, type RoleField, type RoleRequest } from "../../../protocol/api/role.ts";
 import { changeTurn, configuredTurn, type TurnOptions } from "../../../protocol/api/turn-options.ts";
+import type { Node } from "../../../protocol/tree/node.ts";
+import { looksLikeSessionId } from "../../../protocol/tree/session-name.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";
@@ -73,11 +75,30 @@ async function openOrFork(api: Api, flags: Flags, params: SessionOpenParams): Pr
   if (!isForking(flags)) return api.session.open(params);
   const at = flags.text("at");
   const node = at === null ? null : await api.node.find({ wanted: at });
-  const isNamed = flags.text("session") !== null || flags.text("resume") !== null || flags.on("continue");
-  const forkedSession = isNamed || node === null ? (await api.session.open(params)).id : node.session;
-  const session = await api.session.fork({ session: forkedSession, at: node?.id ?? null, name: null });
+  const session = await api.session.fork({ ...(await forkSource(api, flags, params, node)), at: node?.id ?? null });
   await api.session.use({ session: session.id, directory: flags.directory });
   return session;
+}
+
+/** The session to fork, and the name of the fork: with --at, --session may be the name of the new session. */
+async function forkSource(
+  api: Api,
+  flags: Flags,
+  params: SessionOpenParams,
+  node: Node | null,
+): Promise<{ session: string; name: string | null }> {
+  const wanted = flags.text("resume") ?? flags.text("session");
+  if (wanted === null) {
+    const isChosen = flags.on("continue") || flags.on("resume") || node === null;
+    return { session: isChosen ? (await api.session.open(params)).id : node.session, name: null };
+  }
+  try {
+    return { session: (await api.session.find({ wanted, directory: flags.directory })).id, name: null };
+  } catch (error) {
+    const isNewName = flags.text("session") !== null && !looksLikeSessionId(wanted);
+    if (node === null || !isNewName || !(error instanceof Fault) || error.code !== "session-unknown") throw error;
+    return { session: node.session, name: wanted };
+  }
 }
 
 function isForking(flags: Flags): boolean {
@@ -112,7 +133,7 @@ function checkCombinations(args: Args, { text, on }: Pick<FlagReader, "text" | "
   onlyOne(args, ["session", "continue", "resume", "session-id"]);
   for (const name of ["continue", "resume"]) onlyOne(args, ["ephemeral", name]);
   for (const name of ["session", "continue", "resume", "fork", "at", "fresh"]) onlyOne(args, ["plan", name]);
-  if (on("fork") && text("at") === null && text("session") === null && text("resume") === null && !on("continue"))
+  if (on("fork") && ["at", "session", "resume", "continue"].every((name) => args.flags[name] === undefined))
     throw new Fault("usage", "--fork needs --session, --continue, --resume or --at");
   onlyOne(args, ["ephemeral", "detach"]);
   if (on("detach") && !["text", "json"].includes(text("output-format") ?? "text"))
@@ -126,11 +147,12 @@ async function readTask(args: Args, ctx: CommandContext, flags: Flags): Promise<
   const taskArgument = args.positionals[0] ?? flags.text("task");
   if (args.positionals[0] !== undefined && flags.text("task") !== null)
     throw new Fault("usage", "the task was given twice: as an argument and with --task");
-  const wait = taskArgument === "-" || (taskArgument === null && flags.text("resume") === null && flags.plan === null);
+  const isResuming = flags.text("resume") !== null || flags.on("resume");
+  const wait = taskArgument === "-" || (taskArgument === null && !isResuming && flags.plan === null);
   const piped = taskArgument === "-" || !ctx.stdin.isTty ? await ctx.stdin.text({ wait }) : "";
   const task = taskArgument === "-" ? piped : joinTask(taskArgument ?? "", piped);
   if (task.trim() !== "") return task;
-  if (flags.text("resume") !== null && taskArgument === null && !flags.on("fresh")) return null;
+  if (isResuming && taskArgument === null && !flags.on("fresh")) return null;
   if (flags.plan !== null && taskArgument === null) return planTask;
   throw new Fault("usage", "there is no task", { hint: 'skein run "what to do"' });
 }
@@ -205,7 +227,7 @@ export function buildSessionOpen(
 function sessionSearch(flags: Flags): SessionOpenParams["find"] {
   const wanted = flags.text("resume") ?? flags.text("session");
   if (wanted !== null) return { by: "name", wanted, orCreate: flags.text("resume") === null && !isForking(flags) };
-  return { by: flags.on("continue") ? "latest" : "new" };
+  return { by: flags.on("resume") ? "interrupted" : flags.on("continue") ? "latest" : "new" };
 }
 
 function onlyOne(args: Args, names: string[]): void {

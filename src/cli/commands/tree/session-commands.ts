@@ -25,7 +25,10 @@ export const create = reportCommand({
       parentSession: null,
       transcriptDir: null,
     });
-    return { json: session, text: `${printableLabel(session)}: a new session on ${session.model ?? "no model"}\n` };
+    return {
+      json: session,
+      text: `${printableLabel(session)}: a new session on ${session.model ?? `${agent}; its first turn chooses the model`}\n`,
+    };
   },
 });
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { createProgramSearch } from "../../../kit/process/trusted-programs.ts";
 import { oneLine } from "../../../kit/text/cut-text.ts";
+import { refuseArchived } from "../../../protocol/api/archived.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
@@ -17,13 +18,11 @@ import { resolvePolicy, type PolicyFlagValues } from "../run/policy-flags.ts";
 import type { HubTarget } from "./connect-hub.ts";
 import { readImage } from "../run/read-image.ts";
 import { fileNameOf, historyFile, openHistory } from "../../line-editor/history.ts";
-import { runFlags } from "../run/run-flags.ts";
 import { stripControls } from "../../terminal/style.ts";
+import { tuiFlags } from "./tui-flags.ts";
 import { openUnsentStore } from "./unsent-store.ts";
-import { usesScreenReader, screenReaderFlag, openChat } from "../run/chat.ts";
+import { usesScreenReader, openChat } from "../run/chat.ts";
 import { readFlags, loadRole, buildSessionOpen, buildTurn, type Flags } from "../run/run.ts";
-
-const tuiRunFlags = new Set(["model", "agent", "role", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
 
 const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
 
@@ -32,27 +31,20 @@ export const tui: Command = {
   summary: "work in a full screen: transcript, composer and status bar",
   usage: "[session] [--new] [--hub auto|url] [flags]",
   positionals: { min: 0, max: 1 },
-  flags: [
-    { name: "inline", summary: "draw only at the end of the terminal, and let finished output scroll up" },
-    screenReaderFlag,
-    { name: "new", summary: "start a new session instead of continuing the project's current one" },
-    {
-      name: "hub",
-      value: "auto|url",
-      summary: "run turns in the hub, independent of the screen; auto starts the hub of this machine if necessary",
-    },
-    ...runFlags.filter((flag) => tuiRunFlags.has(flag.name)),
-  ],
-  notes: `\`skein\` without arguments in a terminal does the same. The screen shows the project's current
-session, or starts one with the first message. docs/KEYS.md lists the keys; press ?
+  flags: tuiFlags,
+  notes: `In a terminal \`skein\` without arguments does the same, and so does \`skein\` with flags
+of this command only (\`skein -m opus\`). The screen shows the project's current session, or starts one with the first message. docs/KEYS.md lists the keys; press ?
 to show them.`,
   async run(args, ctx) {
     const flags = readFlags(args, ctx);
-    const [query] = args.positionals;
+    const query = args.positionals[0] ?? flags.text("resume") ?? undefined;
     for (const other of ["inline", "hub"])
       if (flags.on("screen-reader") && args.flags[other] !== undefined)
         throw new Fault("usage", `--${other} and --screen-reader exclude each other`);
-    if (query !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
+    const chosen = [args.positionals[0], args.flags["resume"], args.flags["continue"], args.flags["new"]].filter(
+      (given) => given !== undefined,
+    );
+    if (chosen.length > 1) throw new Fault("usage", "a session, --resume, --continue and --new exclude each other");
     const hub = flags.text("hub");
     if (hub !== null) (await import("./connect-hub.ts")).checkHubTarget(hub);
     return openTui(flags, ctx, query);
@@ -121,6 +113,8 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
       suspend: ctx.suspend,
       connectHub: hub?.connect ?? null,
       isInline: flags.on("inline"),
+      isChoosing: flags.on("resume"),
+      isPolicyNamed: flags.policy.name !== null,
       onSession: (current) => (lastSession = current),
     });
     signal = exitSignal ?? signal;
@@ -135,7 +129,11 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
   return signal === null ? 0 : exitCodes[signal];
 
   async function findInitialSession(idOrName: string | undefined): Promise<Session | null> {
-    if (idOrName !== undefined) return api.session.find({ wanted: idOrName, directory });
+    if (idOrName !== undefined) {
+      const found = await api.session.find({ wanted: idOrName, directory });
+      refuseArchived(found);
+      return found;
+    }
     return flags.on("new") ? null : api.session.current({ directory });
   }
 }

@@ -9,6 +9,7 @@ const find = z
   .discriminatedUnion("by", [
     is.fields({ by: z.literal("name"), wanted: is.name, orCreate: is.trueByDefault }),
     is.fields({ by: z.literal("latest") }),
+    is.fields({ by: z.literal("interrupted") }),
     is.fields({ by: z.literal("new") }),
   ])
   .prefault({ by: "new" });
@@ -31,7 +32,7 @@ export const sessionMethods = {
       plan: is.fields({ file: is.path, text: is.text }).optional(),
     },
     result: session,
-    summary: "Creates a session, or finds one by name or the project's latest.",
+    summary: "Creates a session, or finds one: by name, the project's latest, or the one of its latest interrupted turn.",
   },
   "session.list": {
     params: {

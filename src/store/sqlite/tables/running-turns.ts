@@ -1,10 +1,11 @@
 // Lists the turns of this machine, running and ended, with the process that holds their session.
 import { isStopped } from "../../../kit/process/processes.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
+import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Lease } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { activeHolder, heldState, type LeaseHolder, requireLease } from "../lease.ts";
-import { findSessionRow, toSession } from "../rows/session-row.ts";
+import { findSessionRow, selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
 import { selectTurns, toTurn, type TurnRow } from "../rows/turn-row.ts";
 import { remainingBudget } from "./spending.ts";
 
@@ -34,6 +35,17 @@ export function openTurnState(db: Db, self: LeaseHolder, { id, n }: { id: string
   // A process that a signal has stopped can't store its state.
   const isHolderStopped = holder.pid !== null && isStopped(holder.pid);
   return { state: isHolderStopped ? ("paused" as const) : heldState(db, n), pid: holder.pid };
+}
+
+/** A turn that still runs is not interrupted. A failed command of the user (`shell`) is no turn to continue. */
+export function interruptedSession(db: Db, self: LeaseHolder, project: string): Session | null {
+  const rows = db.rows<SessionRow>`
+    select s.* from (${selectSessions}) s join turns last on last.n = (select max(n) from turns where session = s.n)
+    where s.project = ${project} and s.archived_at is null and (s.parent_session is null or s.plan is not null)
+      and last.status is not 'ok' and last.agent <> 'shell' and last.source is null
+    order by last.started_at desc`;
+  const interrupted = rows.find(({ id }) => activeHolder(db, id, self) === null);
+  return interrupted === undefined ? null : toSession(interrupted);
 }
 
 /** The state is reset when the session is acquired again. */

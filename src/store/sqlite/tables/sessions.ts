@@ -1,5 +1,6 @@
 // Creates, finds, updates and forks sessions. A session is a movable pointer into its tree.
 import { Fault } from "../../../protocol/api/error.ts";
+import { checkSessionName } from "../../../protocol/tree/session-name.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { NewSession, SessionChange, SessionFilter } from "../../store.ts";
 import type { Db } from "../db.ts";
@@ -79,7 +80,7 @@ export function updateSession(db: Db, id: string, change: SessionChange): Sessio
       updated_at: Date.now(),
     };
     const name = change.name === undefined ? row.name : change.name;
-    refuseDuplicateName(name, row.project, () => db.run`update sessions set ${assignments(values)} where n = ${row.n}`);
+    refuseWrongName(name, row.project, () => db.run`update sessions set ${assignments(values)} where n = ${row.n}`);
     return requireSession(db, id);
   });
 }
@@ -99,11 +100,12 @@ export function insertSession(db: Db, { tree, tip, at }: Position, session: NewS
     forked_session: session.forkedFrom?.session ?? null,
     forked_node: session.forkedFrom?.node ?? null,
   };
-  refuseDuplicateName(session.name, session.project, () => db.run`insert into sessions ${columnsAndValues(values)}`);
+  refuseWrongName(session.name, session.project, () => db.run`insert into sessions ${columnsAndValues(values)}`);
   return requireSession(db, id);
 }
 
-function refuseDuplicateName(name: string | null, project: string, write: () => unknown): void {
+function refuseWrongName(name: string | null, project: string, write: () => unknown): void {
+  if (name !== null) checkSessionName(name);
   try {
     write();
   } catch (error) {

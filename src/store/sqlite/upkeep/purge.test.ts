@@ -158,6 +158,8 @@ test("a purge deletes only sessions archived before the requested time, and neve
     await createWork(store, opened.directory, "live", { name: "live" }),
     await createWork(store, opened.directory, "used"),
   ];
+  const holder = await openStore(opened);
+  const lease = await holder.acquire(used.id);
   for (const [session, archivedAt] of [
     [old, 100],
     [young, 300],
@@ -165,8 +167,6 @@ test("a purge deletes only sessions archived before the requested time, and neve
   ] as const) {
     await store.updateSession(session.id, { archivedAt });
   }
-  const holder = await openStore(opened);
-  const lease = await holder.acquire(used.id);
   const request = { session: null, archivedBefore: 200, dryRun: false };
   const report = await store.purge(request);
   expect(report.sessions.map((session) => session.id)).toEqual([old.id]);

@@ -17,7 +17,7 @@ export async function repairTranscripts({ db, self, repaired }: UpkeepContext): 
   const rows = db.rows<SessionRow>`${selectSessions} where s.transcript is not null and s.seq > 0 order by s.n`;
   for (const session of rows.map(toSession)) {
     await yieldToEventLoop();
-    const lease = tryAcquire(() => acquire(db, session.id, self));
+    const lease = tryAcquire(() => acquire(db, session.id, self, { mayBeArchived: true }));
     if (lease === null) continue;
     try {
       const change = await repairTranscript(session, sessionNodes(db, session.id).flatMap(toTranscriptLines));

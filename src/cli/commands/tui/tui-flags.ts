@@ -1,0 +1,24 @@
+// The flags of `skein tui`. They are apart from the command, so that `skein -m x` can be parsed without loading the screen.
+import type { Flag } from "../../parse/command.ts";
+import { runFlags, screenReaderFlag } from "../run/run-flags.ts";
+
+const tuiRunFlagNames = new Set(
+  (
+    "model agent provider role continue resume system append-system no-context-files tool-level tools no-spawn allow-nesting " +
+    "policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd max-children timeout transcript-dir cd trust no-trust"
+  ).split(" "),
+);
+
+export const tuiFlags: readonly Flag[] = [
+  { name: "inline", summary: "draw only at the end of the terminal, and let finished output scroll up" },
+  screenReaderFlag,
+  { name: "new", summary: "start a new session instead of continuing the project's current one" },
+  {
+    name: "hub",
+    value: "auto|url",
+    summary: "run turns in the hub, independent of the screen; auto starts the hub of this machine if necessary",
+  },
+  ...runFlags
+    .filter((flag) => tuiRunFlagNames.has(flag.name))
+    .map((flag) => (flag.name === "resume" ? { ...flag, summary: "show this session; without a session, choose one" } : flag)),
+];
