@@ -124,15 +124,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   process.on("unhandledRejection", end.reject);
   options.onStop(end.resolve);
   try {
-    send({ type: "history", entries: options.local.history.entries });
-    const saved = options.local.unsent.claim();
-    const problem = options.local.unsent.problem();
-    if (saved !== null) send({ type: "unsent", ...saved });
-    if (problem !== null) send({ type: "notice", text: `the unsent message can't be restored: ${problem}`, isError: true });
-    const isPlanning = options.turn.policy.name === "plan";
-    await enterSession(ctx, options.session);
-    if (options.isPolicyNamed === true) setPlanning(ctx, isPlanning);
-    if (options.isChoosing === true) send({ type: "choose session" });
+    await showFirstSession(ctx, options);
     await end.promise;
   } finally {
     unsentSaver.finish();
@@ -143,4 +135,17 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     process.off("uncaughtException", end.reject);
     process.off("unhandledRejection", end.reject);
   }
+}
+
+/** Restores history and unsent message, and shows the session that the screen was opened with. */
+async function showFirstSession(ctx: EffectContext, { local, turn, session, isPolicyNamed, isChoosing }: ScreenOptions): Promise<void> {
+  ctx.send({ type: "history", entries: local.history.entries });
+  const saved = local.unsent.claim();
+  const problem = local.unsent.problem();
+  if (saved !== null) ctx.send({ type: "unsent", ...saved });
+  if (problem !== null) ctx.send({ type: "notice", text: `the unsent message can't be restored: ${problem}`, isError: true });
+  const isPlanning = turn.policy.name === "plan";
+  await enterSession(ctx, session);
+  if (isPolicyNamed === true) setPlanning(ctx, isPlanning);
+  if (isChoosing === true) ctx.send({ type: "choose session" });
 }

@@ -129,12 +129,10 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
   return signal === null ? 0 : exitCodes[signal];
 
   async function findInitialSession(idOrName: string | undefined): Promise<Session | null> {
-    if (idOrName !== undefined) {
-      const found = await api.session.find({ wanted: idOrName, directory });
-      refuseArchived(found);
-      return found;
-    }
-    return flags.on("new") ? null : api.session.current({ directory });
+    if (idOrName === undefined) return flags.on("new") ? null : api.session.current({ directory });
+    const found = await api.session.find({ wanted: idOrName, directory });
+    refuseArchived(found);
+    return found;
   }
 }
 
