@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { brokenCalls, callChains } from "./support/call-chain.ts";
-import { clauseComments, longParameterLists, privateWordsIn, programStarts } from "./support/scan-source.ts";
+import { clauseComments, longParameterLists, misformedFaultTexts, privateWordsIn, programStarts } from "./support/scan-source.ts";
 
 const root = join(import.meta.dir, "..");
 const sources = [...new Glob("src/**/*.ts").scanSync({ cwd: root })].sort();
@@ -247,6 +247,10 @@ describe("parameters and words", () => {
 
   test("no comment of production code begins with a clause in place of a subject", () => {
     expect(production.flatMap((file) => clauseComments(textOf(file)).map((comment) => `${file}: ${comment.slice(0, 80)}`))).toEqual([]);
+  });
+
+  test("messages and hints of faults start in lower case and end without a full stop", () => {
+    expect(production.flatMap((file) => misformedFaultTexts(textOf(file)).map((words) => `${file}: ${words.slice(0, 80)}`))).toEqual([]);
   });
 });
 

@@ -174,7 +174,7 @@ function withFileFaults<T>(path: string, act: () => T): T {
     if (error instanceof Fault) throw error;
     const code = errorCode(error);
     if (code === "ENOSPC" || code === "EDQUOT")
-      throw new Fault("store-full", `The disk is full: ${path} can't be written.`, { cause: error });
-    throw new Fault("file-unwritable", `The transcript ${path} can't be written: ${messageOf(error)}`, { cause: error });
+      throw new Fault("store-full", `the disk is full: ${path} can't be written`, { cause: error });
+    throw new Fault("file-unwritable", `the transcript ${path} can't be written: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -125,7 +125,7 @@ test("events are shown even if the list of turns can't be read", async () => {
 test("a turn that can't start returns its message to the prompt", async () => {
   const busy = () => {
     const feed = createFeed();
-    feed.fail(new Fault("session-busy", "Session s-1 is in use by process 7."));
+    feed.fail(new Fault("session-busy", "session s-1 is in use by process 7"));
     return feed;
   };
   const scripted = scriptedApi({ "turn.start": busy });

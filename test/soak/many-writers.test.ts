@@ -69,7 +69,7 @@ test("runs that create the same named session at once share one session, and onl
       expect({ code: ran.code, out: ran.out, err: ran.err }).toEqual({
         code: 1,
         out: "",
-        err: expect.stringMatching(/^skein: Session one is in use by process \d+ since \S+\.\n +Wait .*\n$/),
+        err: expect.stringMatching(/^skein: session one is in use by process \d+ since \S+\n +wait .*\n$/),
       });
     }
     expect(new Set(winners.map((ran) => ran.json()["session_id"])).size).toBe(1);
@@ -88,7 +88,7 @@ test("a second run on a session names the process that uses it, and the first ru
     for (const flags of [["--session", "held"], ["--resume", id], ["--continue"]]) {
       const second = await skein.run(["run", "me too", "-m", model, ...flags, "--json"]);
       expect({ code: second.code, out: second.out }).toEqual({ code: 1, out: "" });
-      expect(second.err).toStartWith(`skein: Session held is in use by process ${first.child.pid} since `);
+      expect(second.err).toStartWith(`skein: session held is in use by process ${first.child.pid} since `);
     }
     await Bun.write(`${skein.project}/let-go`, "");
     expect((await first.ended).code).toBe(0);

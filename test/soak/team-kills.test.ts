@@ -98,7 +98,7 @@ test("of two processes that resume one team, one continues and the other names i
       1,
       expect.stringMatching(
         new RegExp(
-          `^skein: Session builders is in use by process ${winner.pid} since \\S+\n       skein team status builders .*skein team stop builders stops it\n$`,
+          `^skein: session builders is in use by process ${winner.pid} since \\S+\n       skein team status builders .*skein team stop builders stops it\n$`,
         ),
       ),
     ]);

@@ -1,5 +1,5 @@
 // Reads TypeScript files as text for test/architecture.test.ts: comments and strings blanked, functions with too many
-// parameters, comments, words, starts of programs. Text is enough here, and faster than a compiler.
+// parameters, comments, words, texts of faults, starts of programs. Text is enough here, and faster than a compiler.
 
 /** The code with the contents of comments, strings and regular expressions replaced by blanks; offsets stay the same. */
 export function blankText(code: string): string {
@@ -107,6 +107,16 @@ export function clauseComments(code: string): string[] {
   return commentsOf(code).filter((comment) =>
     /^(What|Where|Of|Who|Whose|Whom|By which|Whatever|Whoever|That which|Those|Such) /.test(comment),
   );
+}
+
+/** Texts of faults that start with a capital letter or end with a full stop. The caller of a fault adds its own punctuation. */
+export function misformedFaultTexts(code: string): string[] {
+  const text = blankText(code);
+  return [...text.matchAll(/\bnew Fault\(/g)].flatMap(({ 0: call, index }) => {
+    const end = closingBracket(text, index + call.length - 1) ?? code.length;
+    const literals = code.slice(index, end).match(/"(?:\\.|[^"\\\n])*"|`(?:\\.|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`/g) ?? [];
+    return literals.map((literal) => literal.slice(1, -1)).filter((words) => /^(?!Space )[A-Z][a-z]/.test(words) || /[^.]\.$/.test(words));
+  });
 }
 
 /** `absolute` names the program in place; `computed` gets it from a value; `by name` lets PATH decide. */

@@ -19,7 +19,7 @@ export async function listAsks(deps: EngineDeps, { session }: Parameters<Api["as
 
 export async function answerAsk(deps: EngineDeps, params: Parameters<Api["ask"]["answer"]>[0]): Promise<Ask> {
   if (!deps.hasStore())
-    throw new Fault("ask-unknown", `There is no question "${params.ask}".`, { hint: "`skein asks` lists open questions." });
+    throw new Fault("ask-unknown", `there is no question "${params.ask}"`, { hint: "`skein asks` lists open questions" });
   const ask = await (await deps.store()).findAsk(params.ask);
   if (ask.closedAt !== null) throw new Fault("ask-closed", `the question ${params.ask} is already closed`);
   const answer = chosenOption(ask, params.text);

@@ -140,7 +140,7 @@ test("watching an unknown session is a fault", async () => {
     yield ok;
   });
   const watching = Array.fromAsync(api.turn.watch({ session: Bun.randomUUIDv7(), afterSeq: 0, until: "idle" }));
-  await expect(watching).rejects.toThrow("There is no session");
+  await expect(watching).rejects.toThrow("there is no session");
 });
 
 test("a watcher can unsubscribe at once from an idle session and from a silent turn", async () => {

@@ -160,5 +160,5 @@ test("an empty session has a note instead of a summary, and an unknown one is a 
     metrics: { messageCount: 0, turns: 0, durationSeconds: 0 },
     notes: ["there is no summary: the session is empty"],
   });
-  await expect(describe({ session: "nobody" })).rejects.toThrow('There is no session "nobody"');
+  await expect(describe({ session: "nobody" })).rejects.toThrow('there is no session "nobody"');
 });

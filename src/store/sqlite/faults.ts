@@ -8,32 +8,32 @@ export function storeFault(error: unknown, path: string): unknown {
   const code = errorCode(error);
   const message = messageOf(error);
   if (diskFullCodes.has(code)) {
-    return new Fault("store-full", `The disk is full: the store ${path} can't be written.`, {
-      hint: "Free some space and run the command again; stored data is not lost.",
+    return new Fault("store-full", `the disk is full: the store ${path} can't be written`, {
+      hint: "free some space and run the command again; stored data is not lost",
       cause: error,
     });
   }
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
-    return new Fault("store-busy", `The store ${path} was locked by another process for more than 5 seconds.`, {
-      hint: "Try again. If the store stays locked, look for a program that has the file open.",
+    return new Fault("store-busy", `the store ${path} was locked by another process for more than 5 seconds`, {
+      hint: "try again; if the store stays locked, look for a program that has the file open",
       cause: error,
     });
   }
   if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code) || permissionCodes.has(code)) {
-    return new Fault("file-unwritable", `The store ${path} can't be opened or written: ${message}`, {
-      hint: "Check the owner and the permissions of the file and its directory, or set SKEIN_HOME.",
+    return new Fault("file-unwritable", `the store ${path} can't be opened or written: ${message}`, {
+      hint: "check the owner and the permissions of the file and its directory, or set SKEIN_HOME",
       cause: error,
     });
   }
   if (code.startsWith("SQLITE_IOERR") && !damageCodes.test(code)) {
-    return new Fault("file-unwritable", `The store ${path} can't be written: ${message} (${code})`, {
-      hint: "Check for a quota, a limit of file sizes or a failing disk; stored data is not lost.",
+    return new Fault("file-unwritable", `the store ${path} can't be written: ${message} (${code})`, {
+      hint: "check for a quota, a limit of file sizes or a failing disk; stored data is not lost",
       cause: error,
     });
   }
   if (error instanceof SQLiteError && damageCodes.test(code)) {
-    return new Fault("store-broken", `The store ${path} is damaged: ${message}`, {
-      hint: "Move the file away to start with an empty store; the transcripts in .skein/sessions still hold every session.",
+    return new Fault("store-broken", `the store ${path} is damaged: ${message}`, {
+      hint: "move the file away to start with an empty store; the transcripts in .skein/sessions still hold every session",
       cause: error,
     });
   }

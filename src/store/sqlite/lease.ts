@@ -69,9 +69,9 @@ export function requireLease(db: Db, lease: Lease): WriteTarget {
   if (target && target.pid !== null && target.epoch === lease.epoch) return target;
   throw new Fault(
     "lease-lost",
-    `This process no longer holds the lease of session ${lease.session}: it was released or another process took it.`,
+    `this process no longer holds the lease of session ${lease.session}: it was released or another process took it`,
     {
-      hint: "Open the session again to continue from the stored nodes.",
+      hint: "open the session again to continue from the stored nodes",
     },
   );
 }
@@ -162,8 +162,8 @@ function isOfOtherUser(pid: number): boolean {
 
 function busyFault(name: string, lease: HeldLease): Fault {
   const since = new Date(lease.acquired_at).toISOString();
-  return new Fault("session-busy", `Session ${name} is in use by process ${lease.pid} since ${since}.`, {
-    hint: "Wait until it ends, or continue in a copy with --fork.",
+  return new Fault("session-busy", `session ${name} is in use by process ${lease.pid} since ${since}`, {
+    hint: "wait until it ends, or continue in a copy with --fork",
   });
 }
 

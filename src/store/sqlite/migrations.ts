@@ -28,9 +28,9 @@ function refuseNewer(db: Db, version: number): void {
   if (version <= migrations.length) return;
   throw new Fault(
     "store-newer",
-    `The store ${db.path} was written by a newer skein (layout ${version}, this one supports ${migrations.length}).`,
+    `the store ${db.path} was written by a newer skein (layout ${version}, this one supports ${migrations.length})`,
     {
-      hint: "Update skein, or point SKEIN_HOME at another directory.",
+      hint: "update skein, or point SKEIN_HOME at another directory",
     },
   );
 }
@@ -38,8 +38,8 @@ function refuseNewer(db: Db, version: number): void {
 function refuseForeign(db: Db): void {
   const row = db.row<{ count: number }>`select count(*) as count from sqlite_schema`;
   if (row?.count === 0) return;
-  throw new Fault("store-broken", `The file ${db.path} is a database of another program.`, {
-    hint: "Move the file away, or point SKEIN_HOME at another directory.",
+  throw new Fault("store-broken", `the file ${db.path} is a database of another program`, {
+    hint: "move the file away, or point SKEIN_HOME at another directory",
   });
 }
 

@@ -135,6 +135,6 @@ test("answer refuses the end of an id that two questions share", async () => {
     db.run("update asks set id = substr(id, 1, 32) || 'beef'");
     const ran = await hub.skein.run(["answer", "beef", "1"]);
     expect(ran).toMatchObject({ code: 2, out: "" });
-    expect(ran.err).toContain('More than one question ends with "beef".');
+    expect(ran.err).toContain('more than one question ends with "beef"');
   });
 });

@@ -158,7 +158,7 @@ describe("lines from a pipe", () => {
       await waitForText(first.stderr, "• bash sleep 300");
       const second = await chat(["me too", "/fork mine", "now me"], "talk");
       expect(second.code).toBe(1);
-      expect(second.err).toContain("Session talk is in use by process");
+      expect(second.err).toContain("session talk is in use by process");
       expect(second.err).toContain("/fork continues from here");
       expect(second.out).toContain("now in session mine;");
       expect(second.out).toContain("You said: now me");

@@ -298,7 +298,7 @@ describe("a full disk", () => {
        rm "$SKEIN_HOME/full"; "$@" verify > /dev/null; echo "verify $?"`,
     );
     expect(out.split("\n")).toEqual(["run 1", "run 1", "verify 0", "verify 0", "filled", "run 0", "run 1", "verify 0", ""]);
-    const line = expect.stringMatching(/^skein: The disk is full: the store .* can't be written\.$/);
+    const line = expect.stringMatching(/^skein: the disk is full: the store .* can't be written$/);
     const errorLines = err.split("\n").filter((text) => text.startsWith("skein: ") && !text.includes("are not recorded"));
     expect(errorLines).toEqual([line, line, line]);
     expect(err).not.toContain("    at ");
@@ -316,7 +316,7 @@ describe("a full disk", () => {
       `set +e; mount -t tmpfs -o size=20k none "$SKEIN_HOME"
        "$@" run fill -m ${model} --json; echo "run $?"; ls .skein 2> /dev/null`,
     );
-    expect({ out, err }).toEqual({ out: "run 1\n", err: expect.stringMatching(/^skein: The disk is full: .*\n +Free some space.*\n$/) });
+    expect({ out, err }).toEqual({ out: "run 1\n", err: expect.stringMatching(/^skein: the disk is full: .*\n +free some space.*\n$/) });
     expect(server.main()).toEqual([]);
   });
 
@@ -330,7 +330,7 @@ describe("a full disk", () => {
        "$@" run fill -m ${model} --output-format text; echo "run $?"; "$@" verify > /dev/null; echo "verify $?"; find "$SKEIN_HOME/data/outputs" -type f`,
     );
     expect(out).toBe("went on\nrun 0\nverify 0\n");
-    expect(lastRequest().text).toMatch(/last\\n\[the whole output is not stored: The disk is full/);
+    expect(lastRequest().text).toMatch(/last\\n\[the whole output is not stored: the disk is full/);
   });
 
   test("a full disk in the project leaves a transcript without a gap, and the next turn completes it", async () => {

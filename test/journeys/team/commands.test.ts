@@ -136,7 +136,7 @@ test("clean removes the directory of a purged team, but not unmerged work and no
     "its work is not in the project yet; --force removes it",
   ]);
   expect(await clean(name, "--force")).toMatchObject({ code: 0, out: `removed ${name} (its session was purged)  ${join(teams, name)}\n` });
-  expect(await clean(name)).toMatchObject({ code: 2, err: expect.stringContaining(`There is no session "${name}"`) });
+  expect(await clean(name)).toMatchObject({ code: 2, err: expect.stringContaining(`there is no session "${name}"`) });
   expect(readdirSync(teams).toSorted()).toEqual([".gitignore", "0000000b", "0000000c"]);
   expect(existsSync(join(skein.project, "index.js"))).toBe(true);
   await writer.stop();

@@ -54,8 +54,8 @@ export class OutputFiles {
     } catch (error) {
       if (errorCode(error) !== "ENOENT") throw error;
     }
-    throw new Fault("file-unreadable", `The file of output ${identifier} is missing.`, {
-      hint: "`skein verify` lists missing files.",
+    throw new Fault("file-unreadable", `the file of output ${identifier} is missing`, {
+      hint: "`skein verify` lists missing files",
     });
   }
 
@@ -131,7 +131,7 @@ export function readOutput(db: Db, files: OutputFiles, identifier: string): Read
   const row = db.row<OutputRow>`
     select bytes, kept_bytes, head_bytes from handles
     where session = (select n from sessions where id = ${session}) and n = ${Number(n)}`;
-  if (!row) throw new Fault("file-unreadable", `There is no output "${identifier}".`, { hint: "An output is named <session>/<number>." });
+  if (!row) throw new Fault("file-unreadable", `there is no output "${identifier}"`, { hint: "an output is named <session>/<number>" });
   const missingBytes = (row.bytes ?? 0) - (row.kept_bytes ?? 0);
   return readOutputFile(files, identifier, missingBytes > 0 ? { position: row.head_bytes ?? 0, bytes: missingBytes } : null);
 }

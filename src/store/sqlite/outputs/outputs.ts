@@ -70,7 +70,7 @@ export class StoredOutput implements OutputSink {
 
   async close(metadata: HandleMetadata, inlineBytes: number): Promise<Handle | null> {
     const { db, files, call } = this.#options;
-    if (this.#isClosed) throw new Fault("internal", `The output of call ${call} was closed twice.`);
+    if (this.#isClosed) throw new Fault("internal", `the output of call ${call} was closed twice`);
     this.#isClosed = true;
     try {
       if (this.#failure !== null) throw this.#failure;

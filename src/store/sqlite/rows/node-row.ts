@@ -17,7 +17,7 @@ type IdTable = "trees" | "sessions" | "turns" | "nodes";
 export function idOf(db: Db, table: IdTable, n: number): string {
   const row = db.row<{ id: string }>`select id from ${new Sql(table)} where n = ${n}`;
   if (row) return row.id;
-  throw new Fault("store-broken", `Row ${n} of table ${table} is missing in the store.`, { hint: "`skein verify` lists the damage." });
+  throw new Fault("store-broken", `row ${n} of table ${table} is missing in the store`, { hint: "`skein verify` lists the damage" });
 }
 
 export function toNodes(db: Db, rows: NodeRow[]): Node[] {

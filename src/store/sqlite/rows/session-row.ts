@@ -58,7 +58,7 @@ export function findSessionRow(db: Db, id: string): SessionRow | null {
 
 export function sessionRow(db: Db, id: string): SessionRow {
   const row = findSessionRow(db, id);
-  if (!row) throw new Fault("session-unknown", `There is no session ${id}.`, { hint: "`skein list` shows the sessions of this project." });
+  if (!row) throw new Fault("session-unknown", `there is no session ${id}`, { hint: "`skein list` shows the sessions of this project" });
   return row;
 }
 

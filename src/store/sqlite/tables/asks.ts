@@ -27,7 +27,7 @@ export function closeAsk(db: Db, lease: Lease, id: string, close: AskClose): Wri
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
     const row = db.row<{ n: number }>`select n from asks where id = ${id} and session = ${target.n} and closed_at is null`;
-    if (row === null) throw new Fault("ask-closed", `The question ${id} is not open any more.`);
+    if (row === null) throw new Fault("ask-closed", `the question ${id} is not open any more`);
     const answer = close.outcome === "answered" ? close.answer : null;
     db.run`update asks set closed_at = ${Date.now()}, outcome = ${close.outcome}, answer = ${answer} where n = ${row.n}`;
     return writeAskEvent(db, target, row.n, "ask.closed");
@@ -45,8 +45,8 @@ export function findAsk(db: Db, idOrTail: string): Ask {
   const [ask, other] = db.rows<AskRow>`
     ${selectAsks} where a.id = ${tail} or (length(${tail}) >= 4 and substr(a.id, -length(${tail})) = ${tail})`;
   if (ask !== undefined && other === undefined) return toAsk(ask);
-  const problem = ask === undefined ? `There is no question "${idOrTail}".` : `More than one question ends with "${idOrTail}".`;
-  throw new Fault("ask-unknown", problem, { hint: "`skein asks` lists the open questions." });
+  const problem = ask === undefined ? `there is no question "${idOrTail}"` : `more than one question ends with "${idOrTail}"`;
+  throw new Fault("ask-unknown", problem, { hint: "`skein asks` lists the open questions" });
 }
 
 function writeAskEvent(db: Db, target: WriteTarget, ask: number, kind: "ask.opened" | "ask.closed"): WriteResult<Ask> {

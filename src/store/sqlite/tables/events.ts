@@ -43,7 +43,7 @@ function turnBody(event: StoredEvent, session: Session, turn: Turn | undefined, 
     return { type: "turn.started", turn: asStarted(turn), session: sessionAt(session, turn.parent, event.at) };
   if (event.kind === eventKinds["turn.ended"] && turn)
     return { type: "turn.ended", turn, session: sessionAt(session, turn.tip ?? turn.parent, event.at) };
-  throw new Fault("store-broken", `Event ${event.seq} of session ${session.id} points at a missing turn, node or question.`, {
-    hint: "`skein verify` lists the damage.",
+  throw new Fault("store-broken", `event ${event.seq} of session ${session.id} points at a missing turn, node or question`, {
+    hint: "`skein verify` lists the damage",
   });
 }

@@ -90,7 +90,7 @@ function insertImportedNode(db: Db, target: WriteTarget, node: ImportedNode, tur
   const { id, parent, at, session: _session, turn: _turn, outputs: _outputs, ...body } = node;
   const parentNumber = parent === null ? null : nodeNumber(db, parent);
   if (parent !== null && (parentNumber === null || treeOf(parentNumber) !== target.tree)) {
-    throw new Fault("node-unknown", `Node ${id} continues from ${parent}, which is not in this tree.`);
+    throw new Fault("node-unknown", `node ${id} continues from ${parent}, which is not in this tree`);
   }
   const n = takeNodeNumber(db, target);
   insertNode(db, { n, parent: parentNumber, session: target.n, turn, at, id, body: JSON.stringify(body) });

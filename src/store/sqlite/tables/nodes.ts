@@ -21,9 +21,9 @@ export function findNode(db: Db, idOrTail: string): Node {
   const matches = isTail(tail) ? db.values<NodeRow>`${selectNodes} where ${hasTail("c.id", tail)} limit 20` : [];
   if (matches.length === 1) return toNodes(db, matches)[0]!;
   if (matches.length === 0)
-    throw new Fault("node-unknown", `There is no node "${idOrTail}".`, { hint: "`skein show` lists the nodes of a session." });
-  throw new Fault("node-unknown", `"${idOrTail}" matches ${matches.length} nodes: ${matches.map((row) => row[5]).join(", ")}.`, {
-    hint: "Give more characters from the end of the id.",
+    throw new Fault("node-unknown", `there is no node "${idOrTail}"`, { hint: "`skein show` lists the nodes of a session" });
+  throw new Fault("node-unknown", `"${idOrTail}" matches ${matches.length} nodes: ${matches.map((row) => row[5]).join(", ")}`, {
+    hint: "give more characters from the end of the id",
   });
 }
 
@@ -34,7 +34,7 @@ export function findNode(db: Db, idOrTail: string): Node {
 export function path(db: Db, id: string | null): Node[] {
   if (id === null) return [];
   const [tip] = db.values<NodeRow>`${selectNodes} where c.id = ${id}`;
-  if (!tip) throw new Fault("node-unknown", `There is no node ${id}.`);
+  if (!tip) throw new Fault("node-unknown", `there is no node ${id}`);
   const rows = [tip];
   const lowest = treeOf(tip[0]) * nodesPerTree;
   let next = tip[1];
@@ -65,7 +65,7 @@ function ancestors(db: Db, from: number): NodeRow[] {
       ${selectNodes} where c.n = ${from} union all select ${nodeColumns} from path join nodes c on c.n = path.parent and c.n < path.n
     ) select * from path`;
   if (rows.at(-1)?.[1] === null) return rows;
-  throw new Fault("store-broken", "The path of a node ends before its root.", { hint: "`skein verify` lists the damage." });
+  throw new Fault("store-broken", "the path of a node ends before its root", { hint: "`skein verify` lists the damage" });
 }
 
 export function children(db: Db, id: string): Node[] {

@@ -52,12 +52,12 @@ export function findSession(db: Db, idOrName: string, project: string | null): S
   const matches = best.length > 0 ? best : sessionsWithTail(db, idOrName);
   if (matches.length === 1) return toSession(matches[0]!);
   if (matches.length === 0) {
-    throw new Fault("session-unknown", `There is no session "${idOrName}".`, {
-      hint: "`skein list` shows the sessions of this project.",
+    throw new Fault("session-unknown", `there is no session "${idOrName}"`, {
+      hint: "`skein list` shows the sessions of this project",
     });
   }
-  throw new Fault("session-ambiguous", `"${idOrName}" matches ${matches.length} sessions: ${matches.map(idAndName).join(", ")}.`, {
-    hint: "Give more characters from the end of the id.",
+  throw new Fault("session-ambiguous", `"${idOrName}" matches ${matches.length} sessions: ${matches.map(idAndName).join(", ")}`, {
+    hint: "give more characters from the end of the id",
   });
 }
 
@@ -91,7 +91,7 @@ type Position = { tree: number; tip: number | null; at: number };
 export function insertSession(db: Db, { tree, tip, at }: Position, session: NewSession & Pick<Session, "forkedFrom">): Session {
   const id = session.id?.toLowerCase() ?? Bun.randomUUIDv7();
   if (db.row`select 1 from sessions where id = ${id}`) {
-    throw new Fault("session-exists", `There is already a session ${id}.`, { hint: "Leave the id out to get a new one." });
+    throw new Fault("session-exists", `there is already a session ${id}`, { hint: "leave the id out to get a new one" });
   }
   const values = {
     ...toColumns(sessionColumns, { ...session, id, createdAt: at, updatedAt: at }),
@@ -110,8 +110,8 @@ function refuseWrongName(name: string | null, project: string, write: () => unkn
     write();
   } catch (error) {
     if (errorCode(error) !== "SQLITE_CONSTRAINT_UNIQUE") throw error;
-    throw new Fault("session-exists", `There is already a session "${name}" in ${project}.`, {
-      hint: "Choose another name, or continue in that session.",
+    throw new Fault("session-exists", `there is already a session "${name}" in ${project}`, {
+      hint: "choose another name, or continue in that session",
       cause: error,
     });
   }
@@ -120,7 +120,7 @@ function refuseWrongName(name: string | null, project: string, write: () => unkn
 function nodeInTree(db: Db, node: string, session: SessionRow): number {
   const row = db.row<{ n: number }>`select n from nodes where id = ${node}`;
   if (row && treeOf(row.n) === session.tree) return row.n;
-  throw new Fault("node-unknown", `Session ${session.name ?? session.id} has no node ${node} in its tree.`);
+  throw new Fault("node-unknown", `session ${session.name ?? session.id} has no node ${node} in its tree`);
 }
 
 function sessionsWithTail(db: Db, tail: string): SessionRow[] {

@@ -91,7 +91,7 @@ export function openTurn(db: Db, target: WriteTarget, turn: string): OpenTurn & 
   const row = db.row<{ n: number; session: number; started_at: number; ended_at: number | null }>`
     select n, session, started_at, ended_at from turns where id = ${turn}`;
   if (row && row.session === target.n && row.ended_at === null) return { n: row.n, id: turn, startedAt: row.started_at };
-  throw new Fault("internal", row ? `Turn ${turn} has ended or belongs to another session.` : `There is no turn ${turn}.`);
+  throw new Fault("internal", row ? `turn ${turn} has ended or belongs to another session` : `there is no turn ${turn}`);
 }
 
 /** `row` has the columns that are no fields of a turn. Returns the row number. */

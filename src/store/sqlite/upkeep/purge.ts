@@ -61,8 +61,8 @@ function chooseSessions({ db, self, request, report }: PurgeContext): SessionToP
   return withSubSessions(db, archived).filter((session) => {
     if (!isHeld(db, session.n, self)) return true;
     if (session.id === request.session)
-      throw new Fault("session-busy", `Session ${session.name ?? session.id} is in use, so it can't be purged.`, {
-        hint: "Wait until it ends, then purge again.",
+      throw new Fault("session-busy", `session ${session.name ?? session.id} is in use, so it can't be purged`, {
+        hint: "wait until it ends, then purge again",
       });
     report.skipped.push({ id: session.id, name: session.name, reason: "it is in use" });
     return false;
@@ -78,13 +78,13 @@ function requestedSession(db: Db, request: PurgeRequest): SessionToPurge {
   const row = sessionRow(db, request.session ?? "");
   const label = row.name ?? row.id;
   if (row.archived_at === null) {
-    throw new Fault("usage", `Session ${label} is not archived, so it can't be purged.`, {
-      hint: `Archive it first: skein delete ${label}`,
+    throw new Fault("usage", `session ${label} is not archived, so it can't be purged`, {
+      hint: `archive it first: skein delete ${label}`,
     });
   }
   if (row.archived_at > request.archivedBefore) {
-    throw new Fault("usage", `Session ${label} was archived only on ${new Date(row.archived_at).toISOString()}.`, {
-      hint: "Leave --older-than out to purge it now.",
+    throw new Fault("usage", `session ${label} was archived only on ${new Date(row.archived_at).toISOString()}`, {
+      hint: "leave --older-than out to purge it now",
     });
   }
   return { ...row, archived_at: row.archived_at };

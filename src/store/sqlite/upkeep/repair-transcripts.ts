@@ -21,7 +21,7 @@ export async function repairTranscripts({ db, self, repaired }: UpkeepContext): 
     if (lease === null) continue;
     try {
       const change = await repairTranscript(session, sessionNodes(db, session.id).flatMap(toTranscriptLines));
-      if (change !== null) repaired("transcript", session.transcript!, `The transcript ${session.transcript} ${change}.`);
+      if (change !== null) repaired("transcript", session.transcript!, `the transcript ${session.transcript} ${change}`);
     } catch (error) {
       // The file can't be written. The check after the repair lists the lines that are still missing.
       if (!(error instanceof UnsafePathError) && !(error instanceof Error && "code" in error)) throw error;

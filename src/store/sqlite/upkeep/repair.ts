@@ -28,7 +28,7 @@ function releaseEndedLeases({ db, self, repaired }: UpkeepContext): void {
         ? db.run`delete from leases where session = ${session} and not exists (select 1 from sessions where n = ${session})`
         : db.run`update leases set pid = null where session = ${session} and epoch = ${epoch}`,
     );
-    repaired("lease", id ?? String(session), `The lease of process ${pid}, which no longer runs, was released.`);
+    repaired("lease", id ?? String(session), `the lease of process ${pid}, which no longer runs, was released`);
   }
 }
 
@@ -42,7 +42,7 @@ async function rebuildWords({ db, repaired }: UpkeepContext): Promise<void> {
     db.run`update trees set indexed = 0, stale = last > 0`;
   });
   while (indexSome(db) > 0) await yieldToEventLoop();
-  repaired("search", db.path, "The full-text index was rebuilt.");
+  repaired("search", db.path, "the full-text index was rebuilt");
 }
 
 /** Difference between the nodes and the index, without the nodes that are still to be indexed. */
@@ -62,7 +62,7 @@ async function removeOrphans({ db, files, self, repaired }: UpkeepContext): Prom
     if (!/^\d+$/.test(n) || hasRow || (owner !== null && isHeld(db, owner.n, self))) continue;
     files.remove(identifier);
     files.removeDirectoryIfEmpty(session);
-    repaired("output", identifier, `The file of output ${identifier}, which no row refers to, was removed.`);
+    repaired("output", identifier, `the file of output ${identifier}, which no row refers to, was removed`);
     await yieldToEventLoop();
   }
 }

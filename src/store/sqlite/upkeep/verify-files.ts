@@ -19,7 +19,7 @@ export async function verifyHandles({ db, files, report, problem, advance }: Upk
   for (const handle of handles) {
     report.handles += 1;
     const fault = await outputFault(() => readOutputFile(files, handle.identifier), handle);
-    if (fault) problem("handle", handle.identifier, `The output ${handle.identifier} ${fault}.`);
+    if (fault) problem("handle", handle.identifier, `the output ${handle.identifier} ${fault}`);
     await advance(1);
   }
 }
@@ -47,9 +47,9 @@ export async function verifyTranscripts(ctx: UpkeepContext): Promise<void> {
     report.transcripts += 1;
     try {
       if (existsSync(path)) await verifyTranscript(ctx, session, path);
-      else if (session.seq > 0) problem("transcript", path, `The transcript ${path} of session ${session.id} is missing.`);
+      else if (session.seq > 0) problem("transcript", path, `the transcript ${path} of session ${session.id} is missing`);
     } catch (error) {
-      problem("transcript", path, `The transcript ${path} can't be compared: ${messageOf(error)}`);
+      problem("transcript", path, `the transcript ${path} can't be compared: ${messageOf(error)}`);
     }
     await advance(1);
   }
@@ -59,12 +59,12 @@ export async function verifyTranscripts(ctx: UpkeepContext): Promise<void> {
 async function verifyTranscript({ db, self, problem }: UpkeepContext, session: SessionRow, path: string): Promise<void> {
   const nodes = sessionNodes(db, session.id);
   const { keys, broken, isTorn } = await readLineKeys(path);
-  if (broken > 0) problem("transcript", path, `The transcript ${path} has ${broken} lines that are not JSON.`);
+  if (broken > 0) problem("transcript", path, `the transcript ${path} has ${broken} lines that are not JSON`);
   // A process may still be writing the last node to the transcript.
   const hasOpenTurn = db.row`select 1 from turns where session = ${session.n} and ended_at is null` !== null;
   if (isTorn || hasOpenTurn || isHeld(db, session.n, self)) nodes.pop();
   for (const node of nodes) {
     const missing = toTranscriptLines(node).filter((line) => !keys.has(lineKey(line))).length;
-    if (missing > 0) problem("transcript", path, `The transcript ${path} lacks ${missing} parts of node ${node.id}.`);
+    if (missing > 0) problem("transcript", path, `the transcript ${path} lacks ${missing} parts of node ${node.id}`);
   }
 }

@@ -66,7 +66,7 @@ async function runSteps(ctx: UpkeepContext, work: "repair" | "check", steps: rea
     try {
       await run(ctx);
     } catch (error) {
-      ctx.problem(kind, ctx.db.path, `The ${work} of every ${kind} stopped: ${messageOf(error)}`);
+      ctx.problem(kind, ctx.db.path, `the ${work} of every ${kind} stopped: ${messageOf(error)}`);
     }
   }
 }
@@ -92,15 +92,14 @@ function verifyPages({ db, problem }: UpkeepContext): void {
 function verifyWords({ db, problem }: UpkeepContext): void {
   const difference = countUnindexed(db);
   if (difference !== 0)
-    problem("search", db.path, `The full-text index differs by ${Math.abs(difference)} nodes; \`skein verify --repair\` rebuilds it.`);
+    problem("search", db.path, `the full-text index differs by ${Math.abs(difference)} nodes; \`skein verify --repair\` rebuilds it`);
 }
 
 const batchSize = 2000;
 
 /** `faults` selects the `id` and the `fault` of each row `c` of the table. Returns the number of rows. */
-async function verifyRows(ctx: UpkeepContext, name: "Node" | "Session" | "Turn", faults: Sql): Promise<number> {
+async function verifyRows(ctx: UpkeepContext, kind: "node" | "session" | "turn", faults: Sql): Promise<number> {
   const { db, problem, advance } = ctx;
-  const kind = name.toLowerCase();
   const table = new Sql(`${kind}s`);
   let total = 0;
   for (let after = 0; ;) {
@@ -109,7 +108,7 @@ async function verifyRows(ctx: UpkeepContext, name: "Node" | "Session" | "Turn",
     if (last === null) return total;
     const rows = db.rows<{ id: string; fault: string }>`
       ${faults} where c.n > ${after} and c.n <= ${last} and fault is not null order by c.n`;
-    for (const { id, fault } of rows) problem(kind, id, `${name} ${id} ${fault}.`);
+    for (const { id, fault } of rows) problem(kind, id, `${kind} ${id} ${fault}`);
     total += count;
     after = last;
     await advance(count);
@@ -122,7 +121,7 @@ const perTree = new Sql(String(nodesPerTree));
 async function verifyNodes(ctx: UpkeepContext): Promise<void> {
   ctx.report.nodes = await verifyRows(
     ctx,
-    "Node",
+    "node",
     sql`select c.id, case
         when tr.n is null then 'belongs to a missing tree'
         when c.n - tr.n * ${perTree} > tr.last then 'has a number past the end of its tree'
@@ -141,7 +140,7 @@ async function verifyNodes(ctx: UpkeepContext): Promise<void> {
 async function verifySessions(ctx: UpkeepContext): Promise<void> {
   await verifyRows(
     ctx,
-    "Session",
+    "session",
     sql`select c.id, case
         when t.n is null then 'belongs to a missing tree'
         when c.tip is not null and p.n is null then 'points at a missing node'
@@ -154,7 +153,7 @@ async function verifySessions(ctx: UpkeepContext): Promise<void> {
 async function verifyTurns(ctx: UpkeepContext): Promise<void> {
   ctx.report.turns = await verifyRows(
     ctx,
-    "Turn",
+    "turn",
     sql`select c.id, case
         when s.n is null then 'belongs to a missing session'
         when (c.ended_at is null) <> (c.status is null) then 'has an end without a status, or a status without an end'
@@ -178,15 +177,15 @@ async function verifyEvents({ db, problem, advance }: UpkeepContext): Promise<vo
         when e.kind in (${opened}, ${closed}) and a.n is null then 'refers to a missing question' end as fault
       from events e left join nodes c on c.n = e.node left join turns t on t.n = e.turn left join asks a on a.n = e.item
       where e.session = ${session.n} and e.seq <= ${session.seq} and fault is not null order by e.seq`;
-    for (const { seq, fault } of faults) problem("event", `${session.id}/${seq}`, `Event ${seq} of session ${session.id} ${fault}.`);
+    for (const { seq, fault } of faults) problem("event", `${session.id}/${seq}`, `event ${seq} of session ${session.id} ${fault}`);
     const { count } = db.row<{ count: number }>`
       select count(*) as count from events where session = ${session.n} and seq <= ${session.seq}`!;
-    if (count !== session.seq) problem("event", session.id, `Session ${session.id} has ${count} of its ${session.seq} events.`);
+    if (count !== session.seq) problem("event", session.id, `session ${session.id} has ${count} of its ${session.seq} events`);
     await advance(count);
   }
 }
 
 function verifyLeases({ db, problem }: UpkeepContext): void {
   for (const { session } of db.rows<{ session: number }>`select session from leases where session not in (select n from sessions)`)
-    problem("lease", String(session), `A lease is held on session row ${session}, which is missing.`);
+    problem("lease", String(session), `a lease is held on session row ${session}, which is missing`);
 }
