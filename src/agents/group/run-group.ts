@@ -5,6 +5,7 @@ import { groupOutcome, parseVerdict } from "../../protocol/team/group.ts";
 import type { GroupPhase, GroupTask, StatementInfo, Statement } from "../../protocol/team/group.ts";
 import type { TurnContext } from "../../protocol/api/ports.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
+import { toCost } from "../../protocol/tree/usage.ts";
 import { discussionPrompt, refinementPrompt, synthesisPrompt, validationPrompt, type PromptContext } from "./prompts.ts";
 import type { Participant } from "./participants.ts";
 import { askParticipant } from "./ask-participant.ts";
@@ -129,7 +130,7 @@ async function askOne(run: GroupRun, participant: Participant, { phase, round, t
     status,
     tries,
     sessionId,
-    costUsd: spent.costUsd,
+    ...toCost(spent),
   };
   if (status !== "ok" && phase !== "refinement") run.failed.add(participant.name);
   run.statements.push({ ...statement, text });

@@ -3,7 +3,7 @@ import { costText } from "../../protocol/tree/usage-text.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
 import { speakerLabel } from "../../protocol/team/group.ts";
 import type { Node } from "../../protocol/tree/node.ts";
-import { addSpent, zeroSpent } from "../../protocol/tree/usage.ts";
+import { addSpent, withSubSessions, zeroSpent } from "../../protocol/tree/usage.ts";
 import { blocksOf, type ExportBlock, type ResolveHandle } from "./blocks.ts";
 import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 import { segmentsOf, type Segment } from "./segments.ts";
@@ -16,7 +16,7 @@ export function titleOf({ session }: Document): string {
 
 /** Facts about the tree as pairs of name and value. */
 export function treeFacts({ session, view }: Document): [string, string][] {
-  const { usage, costUsd } = view.turns.reduce(addSpent, zeroSpent);
+  const { usage, ...cost } = view.turns.map(withSubSessions).reduce(addSpent, zeroSpent);
   const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
   return [
     ["session", session.id],
@@ -25,7 +25,7 @@ export function treeFacts({ session, view }: Document): [string, string][] {
     ["started", timeText(session.createdAt)],
     ["nodes", String(view.nodes.length)],
     ["tokens", `${tokens.toLocaleString("en-US")} in, ${usage.output.toLocaleString("en-US")} out`],
-    ["cost", costUsd === null ? "unknown" : costText(costUsd)],
+    ["cost", cost.costUsd === null ? "unknown" : costText(cost)],
   ];
 }
 

@@ -1,5 +1,6 @@
 // Renders everything about a run but its answer as lines. All printers for people share these lines.
 import { costText } from "../../protocol/tree/usage-text.ts";
+import type { Cost } from "../../protocol/tree/usage.ts";
 import { printableLabel } from "./session-label.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
@@ -118,9 +119,13 @@ export function errorLines(result: Pick<ResultRecord, "status" | "error">, style
   return hint === undefined ? [head] : [head, style.dim(`       ${stripControls(hint)}`)];
 }
 
+export function costOfResult({ cost_usd, cost_is_partial }: ResultRecord): Cost {
+  return { costUsd: cost_usd, costIsPartial: cost_is_partial };
+}
+
 export function summaryLine(result: ResultRecord): string {
   const { usage } = result;
   const cached = usage.cache_read > 0 ? ` (${shortCount(usage.cache_read)} cached)` : "";
   const tokens = `in ${shortCount(usage.input + usage.cache_read + usage.cache_write)}${cached} out ${shortCount(usage.output)}`;
-  return `${result.status} · ${pluralize(result.steps, "step")} · ${tokens} · ${costText(result.cost_usd)} · ${formatDuration(result.duration_ms)} · session ${shortId(result.session_id)}`;
+  return `${result.status} · ${pluralize(result.steps, "step")} · ${tokens} · ${costText(costOfResult(result))} · ${formatDuration(result.duration_ms)} · session ${shortId(result.session_id)}`;
 }

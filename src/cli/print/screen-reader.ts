@@ -9,6 +9,7 @@ import { costText } from "../../protocol/tree/usage-text.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { printable, printableText, stripControls } from "../terminal/style.ts";
+import { costOfResult } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
 export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: Pick<PrintOptions, "conversation">): Printer {
@@ -37,7 +38,7 @@ export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: P
       const { message, hint } = result.error;
       printLines(`Error: ${stripControls(message)}`, ...(hint === undefined ? [] : [`Hint: ${stripControls(hint)}`]));
     }
-    const cost = costText(result.cost_usd, { isForScreenReader: true });
+    const cost = costText(costOfResult(result), { isForScreenReader: true });
     printLines(`Turn ended: ${result.status}, ${pluralize(result.steps, "step")}, ${cost}, ${formatDuration(result.duration_ms)}.`);
   }
   return { event, finish };

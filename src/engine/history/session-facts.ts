@@ -5,7 +5,7 @@ import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import type { Description, SessionType } from "../../protocol/tree/history.ts";
 import { callsOf, textOf, type Node, type ResultPart } from "../../protocol/tree/node.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
-import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
+import { addSpent, zeroSpent, withSubSessions } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { branchFiles } from "../files/branch-files.ts";
@@ -122,7 +122,7 @@ function metricsOf(path: Node[], turns: Turn[]): Description["metrics"] {
   const lastEnd = Math.max(...turns.map(({ startedAt, endedAt }) => endedAt ?? startedAt));
   const workMs = ended.reduce((sum, { startedAt, endedAt }) => sum + endedAt! - startedAt, 0);
   const seconds = (ms: number) => Math.round(ms / 100) / 10;
-  const { usage, costUsd } = turns.reduce<Spent>(addSpent, zeroSpent);
+  const { usage, ...cost } = turns.map(withSubSessions).reduce(addSpent, zeroSpent);
   return {
     messageCount: messagesIn(path),
     turns: turns.length,
@@ -130,6 +130,6 @@ function metricsOf(path: Node[], turns: Turn[]): Description["metrics"] {
     workSeconds: seconds(workMs),
     inputTokens: usage.input + usage.cacheRead + usage.cacheWrite,
     outputTokens: usage.output,
-    costUsd,
+    ...cost,
   };
 }

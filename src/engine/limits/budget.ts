@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../kit/flow/clock.ts";
 import { pluralize } from "../../kit/text/cut-text.ts";
 import type { RemainingBudget, UsageEstimate, SettleReservation } from "../../protocol/api/ports.ts";
 import type { Limits } from "../../protocol/api/turn-options.ts";
-import { costText } from "../../protocol/tree/usage-text.ts";
+import { dollarsText } from "../../protocol/tree/usage-text.ts";
 import { countedTokens, type Spent } from "../../protocol/tree/usage.ts";
 
 /** A turn that uses the budget. */
@@ -83,7 +83,8 @@ class Budget {
     const { tokens, costUsd, steps } = this.#used;
     if (treeSteps !== null && steps >= treeSteps) return budgetUsedUp("steps", `${treeSteps} steps`);
     if (maxTokens !== null && tokens >= maxTokens) return budgetUsedUp("tokens", `${tokens} of ${maxTokens} tokens`);
-    if (maxBudgetUsd !== null && costUsd >= maxBudgetUsd) return budgetUsedUp("money", `${costText(costUsd)} of ${costText(maxBudgetUsd)}`);
+    if (maxBudgetUsd !== null && costUsd >= maxBudgetUsd)
+      return budgetUsedUp("money", `${dollarsText(costUsd)} of ${dollarsText(maxBudgetUsd)}`);
     return null;
   }
 

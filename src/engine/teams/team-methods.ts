@@ -8,7 +8,7 @@ import { findPlanProblems, planConstraints } from "../../protocol/team/plan.ts";
 import { markRunningAsWaiting, markFailedForRetry, membersOf, combinedCommit } from "../../protocol/team/team.ts";
 import { countMembers, isActive, mergeState, teamState } from "../../protocol/team/views.ts";
 import type { TeamAddParams, TeamAddResult, TeamApi, TeamInfo, TeamMessageParams, TeamMessageResult } from "../../protocol/team/views.ts";
-import { addSpent, zeroSpent } from "../../protocol/tree/usage.ts";
+import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { SubSession } from "../../store/store.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { cleanTeams } from "./clean-teams.ts";
@@ -47,11 +47,11 @@ async function readCommon(deps: EngineDeps, { info, team }: FoundTeam) {
   const { session } = info;
   const subSessions = await store.subSessions(session.id);
   // Turns of the agent `team` use no model, but other agents may have taken turns in its session.
-  const turns = (await store.turnsOf(session.id)).map(({ usage, costUsd }) => ({ usage, costUsd }));
+  const turns = await store.turnsOf(session.id);
   const common = {
     session,
     state: teamState(team, info),
-    spent: [...turns, ...subSessions.map(({ spent }) => spent)].reduce(addSpent, zeroSpent),
+    spent: [...turns, ...subSessions.map(({ spent }) => spent)].reduce<Spent>(addSpent, zeroSpent),
     merge: mergeState(team),
     isKept: deps.teams.isKept(session.project, session.id),
   };

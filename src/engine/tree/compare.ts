@@ -3,7 +3,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import { callsOf, type Node, textOf } from "../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
+import { addSpent, zeroSpent, type Spent, toCost } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { branchFiles } from "../files/branch-files.ts";
@@ -71,5 +71,5 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
 }
 
 function spentBy(node: Node): Spent {
-  return node.usage === undefined ? zeroSpent : { usage: node.usage, costUsd: node.costUsd ?? null };
+  return node.usage === undefined ? zeroSpent : { usage: node.usage, ...toCost({ ...node, costUsd: node.costUsd ?? null }) };
 }

@@ -10,7 +10,7 @@ import type { DelegateRequest, DelegateResult, FinishedTask } from "../../protoc
 import { roleModel, type Role, type RoleField } from "../../protocol/api/role.ts";
 import { inheritedOptions } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
+import { addSpent, withSubSessions, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
 import { narrowToolLevel, narrowPolicy } from "./narrow-policy.ts";
 import { freeTextRolePrompt, findRole, joinInstructions, withRole } from "./roles.ts";
@@ -42,7 +42,7 @@ export function createDelegate(execution: TurnExecution): {
     let spent = zeroSpent;
     let exit: Pick<DelegateResult, "exitCode"> = {};
     const onEvent = (event: Event) => {
-      if (event.type === "turn.ended") spent = addSpent(spent, event.turn);
+      if (event.type === "turn.ended") spent = addSpent(spent, withSubSessions(event.turn));
       if (event.type === "node.added" && request.command !== undefined) exit = exitOf(event.node);
       if ("n" in event) request.onEvent?.(event);
     };
@@ -108,7 +108,7 @@ export async function findFinishedTask(
   const lastTurn = turns.at(-1);
   if (lastTurn?.status !== "ok" || lastTurn.tip === null) return null;
   const answer = (await store.path(lastTurn.tip)).findLast(({ author }) => author === "agent");
-  return { answer: answer === undefined ? "" : textOf(answer), spent: turns.reduce<Spent>(addSpent, zeroSpent) };
+  return { answer: answer === undefined ? "" : textOf(answer), spent: turns.map(withSubSessions).reduce(addSpent, zeroSpent) };
 }
 
 function exitOf({ parts: [part] }: Node): Pick<DelegateResult, "exitCode"> {

@@ -6,9 +6,10 @@ import type { Api } from "../../protocol/api/api.ts";
 import type { Ask, TurnInfo } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
-import { textOf, type Node } from "../../protocol/tree/node.ts";
+import { mainArgument, textOf, type Node } from "../../protocol/tree/node.ts";
 import { sessionIdentifier, type Session, type Turn } from "../../protocol/tree/turn.ts";
 import { createAskForwarder } from "./forward-asks.ts";
+import { activityOf, openCallsAfter, type OpenCalls } from "./open-calls.ts";
 import type { Caller } from "../tools/tool.ts";
 
 export type FollowState = {
@@ -21,6 +22,8 @@ export type FollowState = {
   /** Questions without an answer. */
   asks: Ask[];
   warnings: string[];
+  /** Calls of the turn without a result. */
+  calls: OpenCalls;
   /** The last activity, for progress notifications. */
   activity: string;
 };
@@ -34,7 +37,7 @@ export type FollowOptions = {
   session: Session;
   events: AsyncIterable<Event>;
   /** The state before the first event. */
-  from?: Pick<FollowState, "turn" | "seq" | "asks">;
+  from?: Pick<FollowState, "turn" | "seq" | "asks" | "calls">;
   /** Null is no limit. */
   limitMs: number | null;
   onCancel: "stop" | "leave";
@@ -44,7 +47,8 @@ export type FollowOptions = {
 const progressInterval = { changedMs: 1_000, unchangedMs: 5_000 };
 
 export async function followTurn({ api, caller, session, events, from, limitMs, onCancel }: FollowOptions): Promise<FollowResult> {
-  const state: FollowState = { session, turn: null, seq: 0, asks: [], ...from, answer: "", warnings: [], activity: "starting" };
+  const activity = from === undefined ? "starting" : activityOf(from.calls);
+  const state: FollowState = { session, turn: null, seq: 0, asks: [], calls: new Map(), ...from, answer: "", warnings: [], activity };
   const iterator = events[Symbol.asyncIterator]();
   const finish = (how: FollowResult["how"]): FollowResult => {
     void iterator.return?.();
@@ -92,7 +96,7 @@ function whenAborted<Value extends string>(signal: AbortSignal | null, value: Va
 function changesBy(event: Event, state: FollowState): Partial<FollowState> {
   switch (event.type) {
     case "turn.started":
-      return { turn: event.turn, session: event.session, answer: "", asks: [], warnings: [], activity: "starting" };
+      return { turn: event.turn, session: event.session, answer: "", asks: [], warnings: [], calls: new Map(), activity: "starting" };
     case "node.added":
       return changesByNode(event.node, state);
     case "turn.ended":
@@ -106,7 +110,9 @@ function changesBy(event: Event, state: FollowState): Partial<FollowState> {
     case "warning.raised":
       return { warnings: [...state.warnings, event.message] };
     case "tool.started":
-      return { activity: oneLine(`${event.name} ${Object.values(event.input).join(" ")}`, 80) };
+      return { activity: oneLine(`${event.name} ${mainArgument(event.input)}`, 80) };
+    case "draft.shown":
+      return event.key === "text" ? { activity: "answering" } : event.key === "thinking" ? { activity: "thinking" } : {};
     case "text.delta":
       return { activity: "answering" };
     case "thinking.delta":
@@ -116,10 +122,12 @@ function changesBy(event: Event, state: FollowState): Partial<FollowState> {
   }
 }
 
-function changesByNode(node: Node, { answer }: FollowState): Partial<FollowState> {
+function changesByNode(node: Node, state: FollowState): Partial<FollowState> {
   if (node.note?.about === "team") return { activity: oneLine(textOf(node), 80) };
   if (node.note?.about === "group") return { activity: `${node.note.said.phase} ${node.note.said.round}` };
-  return node.author === "agent" ? { answer: textOf(node) || answer } : {};
+  const calls = openCallsAfter(state.calls, node);
+  const answer = node.author === "agent" ? textOf(node) || state.answer : state.answer;
+  return { answer, calls, activity: activityOf(calls) };
 }
 
 function sendProgress(caller: Caller, state: FollowState): () => void {

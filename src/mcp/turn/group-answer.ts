@@ -2,12 +2,13 @@
 // nodes, so that a later call returns the same.
 import { readGroup, lastStatements, groupOutcome, type GroupOutcome, type Statement } from "../../protocol/team/group.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
+import { costRecord, type CostJson } from "../../protocol/json/records.ts";
 import { sessionIdentifier, type Session } from "../../protocol/tree/turn.ts";
 import { shortenAnswer } from "./turn-answer.ts";
 import type { ToolAnswer, CallContext } from "../tools/tool.ts";
 import type { TurnOutput } from "./turn-answer.ts";
 
-type GroupData = Pick<GroupOutcome, "dissent" | "participants" | "rounds"> & { cost_usd: number | null };
+type GroupData = Pick<GroupOutcome, "dissent" | "participants" | "rounds"> & CostJson;
 /** Has the deliverable instead of the answer, which repeats the other fields as text. A long deliverable is shortened. */
 type GroupOutput = Omit<TurnOutput, "answer" | "cost_usd"> & GroupData & { deliverable?: string };
 
@@ -41,8 +42,8 @@ export async function finishedGroup(session: Session, objective: string, { api }
 }
 
 function groupData(statements: Statement[]): GroupData {
-  const { dissent, participants, rounds, costUsd } = groupOutcome(statements);
-  return { dissent, participants, rounds, cost_usd: costUsd };
+  const { dissent, participants, rounds, ...outcome } = groupOutcome(statements);
+  return { dissent, participants, rounds, ...costRecord(outcome) };
 }
 
 async function pathOf(sessionId: string, { api, directory }: CallContext): Promise<Node[]> {

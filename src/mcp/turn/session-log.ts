@@ -4,6 +4,7 @@ import type { Api } from "../../protocol/api/api.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { speakerLabel } from "../../protocol/team/group.ts";
 import { findRunningTurn } from "./follow-turn.ts";
+import { readOpenCalls, type OpenCalls } from "./open-calls.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 
@@ -17,17 +18,18 @@ export async function readSessionLog(api: Api, session: Session, afterSeq: numbe
   const until = running === undefined ? "now" : "idle";
   const events = api.turn.watch({ session: session.id, afterSeq, until })[Symbol.asyncIterator]();
   const log: SessionLog = { state: running?.state ?? "idle", seq: afterSeq, lines: [] };
+  const calls = await readOpenCalls(api, running?.turn ?? null);
   const timeout = Bun.sleep(streamMs).then(() => null);
   for (;;) {
     const next = await (until === "now" ? events.next() : Promise.race([events.next(), timeout]));
     if (next === null) void events.return?.();
     if (next === null || next.done === true) return log;
     log.seq = Math.max(log.seq, next.value.seq);
-    log.lines.push(...eventLines(next.value));
+    log.lines.push(...eventLines(next.value, calls));
   }
 }
 
-function eventLines(event: Event): string[] {
+function eventLines(event: Event, calls: OpenCalls): string[] {
   switch (event.type) {
     case "turn.started":
       return [`[${[event.turn.agent, event.turn.model].filter((name) => name !== null).join(" ")} started]`];
@@ -42,10 +44,15 @@ function eventLines(event: Event): string[] {
     case "ask.closed":
       return [`answered: ${event.ask.answer ?? event.ask.outcome ?? ""}`];
     case "draft.shown":
-      return event.text.split("\n").map((line) => `${event.key === "text" ? "" : `${event.key}: `}${line}`);
+      return event.text.split("\n").map((line) => `${draftLabel(event.key, calls)}${line}`);
     default:
       return [];
   }
+}
+
+/** The output of a running tool has the tool's name in front. */
+function draftLabel(key: string, calls: OpenCalls): string {
+  return key === "text" ? "" : `${calls.get(key)?.name ?? (key === "thinking" ? key : "tool")}: `;
 }
 
 export function nodeLines(node: Node): string[] {

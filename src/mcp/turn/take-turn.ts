@@ -5,8 +5,9 @@ import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/a
 import { Fault } from "../../protocol/api/error.ts";
 import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import { findRunningTurn, followTurn, type FollowOptions } from "./follow-turn.ts";
+import { findRunningTurn, followTurn, type FollowOptions, type FollowResult } from "./follow-turn.ts";
 import type { ToolAnswer, CallContext } from "../tools/tool.ts";
+import { readOpenCalls } from "./open-calls.ts";
 import { turnAnswer, type TurnOutput } from "./turn-answer.ts";
 
 export type TakeTurnRequest = {
@@ -34,7 +35,14 @@ export async function takeTurn(request: TakeTurnRequest, ctx: CallContext): Prom
   const session = existing ?? (await openSession(request, turn, ctx));
   await request.prepare?.(session);
   const events = api.turn.start({ ...turn, session: session.id, prompt: turn.team === null ? request.prompt : null });
-  return turnAnswer(await followTurn({ api, caller, session, events, limitMs: caller.timeoutMs, onCancel: "stop" }));
+  return answerOf(api, await followTurn({ api, caller, session, events, limitMs: caller.timeoutMs, onCancel: "stop" }));
+}
+
+/** The turn of an event has the usage of that moment, so a turn that still runs is read again. */
+async function answerOf(api: Api, followed: FollowResult): Promise<ToolAnswer<TurnOutput>> {
+  if (followed.turn === null || followed.turn.endedAt !== null) return turnAnswer(followed);
+  const running = await findRunningTurn(api, followed.session);
+  return turnAnswer(running?.turn.id === followed.turn.id ? { ...followed, turn: running.turn } : followed);
 }
 
 /** Null if there is no such session. */
@@ -84,12 +92,13 @@ export async function collectTurn(
 ): Promise<ToolAnswer<TurnOutput>> {
   const turn = (await findRunningTurn(api, session))?.turn ?? null;
   const asks = await api.ask.list({ session: session.id });
+  const calls = await readOpenCalls(api, turn);
   const followFrom = (seq: number) => {
     const events = api.turn.watch({ session: session.id, afterSeq: seq, until: "idle" });
-    return followTurn({ api, caller, session, events, from: { turn, seq, asks }, ...options });
+    return followTurn({ api, caller, session, events, from: { turn, seq, asks, calls }, ...options });
   };
   const followed = await followFrom(afterSeq);
-  if (followed.how !== "over") return turnAnswer(followed);
+  if (followed.how !== "over") return answerOf(api, followed);
   if (followed.turn !== null && followed.turn.endedAt === null) await api.turn.kill({ session: session.id, force: false });
   else if (followed.turn !== null && followed.answer !== "") return turnAnswer(followed);
   // The turn ended before `afterSeq`, or its process has exited. Its events are read from the start.

@@ -4,8 +4,10 @@ import { createSafely, readSafely } from "../../kit/files/safe-file.ts";
 import { byteLength, cutText } from "../../kit/text/cut-text.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import type { Ask } from "../../protocol/api/control.ts";
+import { costRecord } from "../../protocol/json/records.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { sessionIdentifier, type Session, type Turn } from "../../protocol/tree/turn.ts";
+import { withSubSessions } from "../../protocol/tree/usage.ts";
 import type { FollowResult } from "./follow-turn.ts";
 import type { ToolAnswer } from "../tools/tool.ts";
 
@@ -21,6 +23,7 @@ export type TurnOutput = {
   agent?: string;
   model?: string;
   cost_usd?: number;
+  cost_is_partial?: true;
   questions?: { question: string; options: string[] }[];
   error?: string;
   warnings?: string[];
@@ -62,14 +65,17 @@ async function endedAnswer(followed: FollowResult, turn: Turn): Promise<ToolAnsw
   return { output, text: texts.filter((text) => text !== "").join("\n\n"), isError: !needsInput };
 }
 
-function commonFields({ session, seq, warnings }: FollowResult, { id, agent, model, costUsd }: Turn) {
+function commonFields({ session, seq, warnings }: FollowResult, turn: Turn) {
+  const { id, agent, model } = turn;
+  const { cost_usd, cost_is_partial } = costRecord(withSubSessions(turn));
   return {
     session_id: sessionIdentifier(session),
     turn_id: id,
     seq,
     agent,
     model: model ?? undefined,
-    cost_usd: costUsd ?? undefined,
+    cost_usd: cost_usd ?? undefined,
+    cost_is_partial,
     warnings: warnings.length === 0 ? undefined : warnings,
   };
 }

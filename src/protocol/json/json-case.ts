@@ -1,6 +1,7 @@
-// The one encoder: values of the Api to JSON with snake_case names and ISO times, and exactly back. Hub, command line and
+// The one encoder: values of the Api to JSON with snake_case names, ISO times and money in micro-dollars, and back. Hub, command line and
 // MCP use it. Names that a model, a vendor, a tool or a user defined stay as they are. Loads no schemas.
 import type { Json } from "../../kit/text/json.ts";
+import { roundUsd } from "../tree/usage.ts";
 import { camelCase, flattenNote, foldNote, renamedFields, snakeCase } from "./field-names.ts";
 
 /** Names inside these fields belong to a model, a vendor, a tool or a user. */
@@ -87,7 +88,8 @@ function memoize(convert: (name: string) => string): (name: string) => string {
 }
 
 function encode(value: unknown, key: string, encoding: Encoding): unknown {
-  if (typeof value !== "object" || value === null) return typeof value === "number" && isTime(key) ? isoOf(value) : value;
+  if (typeof value === "number") return encodeNumber(value, key);
+  if (typeof value !== "object" || value === null) return value;
   if (encoding.foreignNames.has(key)) return value;
   if (Array.isArray(value)) return value.map((item) => encode(item, "", encoding));
   if (isConfigSchema(value as Json)) return value;
@@ -145,6 +147,14 @@ function findKnownObject(value: Json, key: string): KnownObject | undefined {
   if (positionKeys.has(key)) return position;
   return knownObjects.find(({ marks: [first, second] }) => first in value && second in value);
 }
+
+function encodeNumber(value: number, key: string): number | string {
+  if (isTime(key)) return isoOf(value);
+  return spentMoney.has(key) ? roundUsd(value) : value;
+}
+
+/** Limits, such as `maxBudgetUsd`, are sent as they were given. */
+const spentMoney = new Set(["costUsd", "usdLeft"]);
 
 /** Times are named `at` or `...At` and count milliseconds. */
 function isTime(key: string): boolean {

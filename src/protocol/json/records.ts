@@ -3,6 +3,7 @@ import type { Ask, Health, TurnInfo } from "../api/control.ts";
 import { promptTokens, type Role } from "../api/role.ts";
 import type {
   AskJson,
+  CostJson,
   EventJson,
   NodeJson,
   TurnResult,
@@ -15,10 +16,10 @@ import type {
 import type { Event, TurnOutcome } from "../tree/event.ts";
 import type { Node } from "../tree/node.ts";
 import type { Session, Turn } from "../tree/turn.ts";
-import { addSpent, zeroSpent } from "../tree/usage.ts";
+import { toCost, withSubSessions, type Cost } from "../tree/usage.ts";
 import { toPrintedJson } from "./json-case.ts";
 
-export type { ResultRecord };
+export type { CostJson, ResultRecord };
 
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
@@ -32,13 +33,14 @@ export const eventRecord = (event: Event) => toPrintedJson(event) as EventJson;
 export const turnInfoRecord = (info: TurnInfo) => toPrintedJson(info) as TurnInfoJson;
 export const roleRecord = (role: Role) => toPrintedJson({ ...role, promptTokens: promptTokens(role) }) as RoleJson;
 
+export const costRecord = (cost: Cost) => toPrintedJson(toCost(cost)) as CostJson;
+
 export function detachedRecord(turn: Turn, { pid, version }: Health) {
   return { session_id: turn.session, turn_id: turn.id, hub: { pid, version } };
 }
 
 /** The result of a turn. Usage and cost include its sub-sessions. A stored turn has no outcome. */
-export function resultRecord(turn: Turn, session: Session, { answer, below, left }: Partial<TurnOutcome>): ResultRecord {
-  const spent = addSpent(turn, below ?? zeroSpent);
+export function resultRecord(turn: Turn, session: Session, { answer, left }: Partial<TurnOutcome>): ResultRecord {
   const budget = {
     ...(left === undefined || left.tokens === null ? {} : { tokensLeft: left.tokens }),
     ...(left === undefined || left.costUsd === null ? {} : { usdLeft: left.costUsd }),
@@ -54,8 +56,7 @@ export function resultRecord(turn: Turn, session: Session, { answer, below, left
     parentSessionId: session.parentSession,
     agent: turn.agent,
     model: turn.model,
-    usage: spent.usage,
-    costUsd: spent.costUsd,
+    ...withSubSessions(turn),
     steps: turn.steps,
     durationMs: (turn.endedAt ?? turn.startedAt) - turn.startedAt,
     transcriptPath: session.transcript,

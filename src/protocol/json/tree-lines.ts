@@ -11,7 +11,7 @@ import { sessionRecord, turnRecord } from "./records.ts";
 import { forkOrigin, toTranscriptHeader, toTranscriptLines, type TranscriptLine } from "./transcript-lines.ts";
 import type { TeamEvent } from "../team/team.ts";
 import type { Session } from "../tree/turn.ts";
-import type { Usage } from "../tree/usage.ts";
+import { type Usage, roundUsd } from "../tree/usage.ts";
 import { camelCase } from "./field-names.ts";
 import { fromJsonCase } from "./json-case.ts";
 
@@ -60,6 +60,7 @@ export function nodeOfLines(lines: TreeLine[], tree: string, session: string): N
     ...(extra?.model === undefined ? {} : { model: extra.model }),
     ...(usage === undefined ? {} : { usage: fromJsonCase(usage) as Usage }),
     ...(costUsd === undefined ? {} : { costUsd }),
+    ...(extra?.cost_is_partial === undefined ? {} : { costIsPartial: extra.cost_is_partial }),
   };
 }
 
@@ -135,7 +136,8 @@ function nodeLine(node: Node): NodeLine {
     turn_id: node.turn,
     ...(node.note === undefined ? {} : { note: node.note }),
     ...(node.model === undefined ? {} : { model: node.model }),
-    ...(node.costUsd === undefined ? {} : { cost_usd: node.costUsd }),
+    ...(node.costUsd === undefined ? {} : { cost_usd: node.costUsd === null ? null : roundUsd(node.costUsd) }),
+    ...(node.costIsPartial === undefined ? {} : { cost_is_partial: node.costIsPartial }),
   };
 }
 

@@ -10,6 +10,7 @@ import type { printedRole } from "./setup.ts";
 import {
   askFields,
   cost,
+  costIsPartial,
   enforcedPolicy,
   handle,
   id,
@@ -34,7 +35,8 @@ export const result = fields({
   agent: z.string(),
   model: nullableText,
   usage: usage.describe("with its sub-sessions"),
-  costUsd: cost.describe("with its sub-sessions; null if a price is unknown"),
+  costUsd: cost.describe("with its sub-sessions; null if no price is known"),
+  costIsPartial,
   steps: count,
   durationMs: count,
   transcriptPath: nullableText,
@@ -55,6 +57,7 @@ export type TurnJson = Omit<z.input<typeof turn>, "error" | "native_id" | "polic
   error?: z.input<typeof turnError>;
   native_id?: string | null;
 };
+export type CostJson = Pick<ResultRecord, "cost_usd" | "cost_is_partial">;
 export type AskJson = z.input<typeof ask>;
 export type EventJson = z.input<typeof event>;
 export type TurnInfoJson = z.input<typeof turnInfo>;
@@ -198,6 +201,7 @@ export const exportLine = fields({
     note: (z.record(z.string(), z.unknown()) as unknown as z.ZodType<Note, Note>).optional(),
     model: z.string().optional(),
     costUsd: z.number().nullable().optional(),
+    costIsPartial,
   })
     .optional()
     .describe("on the first line of a node"),

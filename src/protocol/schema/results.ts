@@ -3,7 +3,7 @@ import { z } from "zod";
 import { historyKinds } from "../tree/history.ts";
 import { importFormats } from "../tree/import.ts";
 import { count, fields, hubOnly, nullableText, texts, time } from "./fields.ts";
-import { ask, cost, id, node, queuedInput, session, spent, status, turn, turnState, usage } from "./tree.ts";
+import { ask, costFields, costIsPartial, id, node, queuedInput, session, spent, status, turn, turnState, usage } from "./tree.ts";
 import { fileChange, fileChangeFields } from "./team.ts";
 
 const files = z.array(fileChange);
@@ -138,7 +138,7 @@ export const description = fields({
     workSeconds: z.number().describe("the time that turns took"),
     inputTokens: count,
     outputTokens: count,
-    costUsd: cost,
+    ...costFields,
   }),
   notes: texts.optional().describe("missing parts and the reason"),
 });
@@ -156,7 +156,7 @@ const branchSide = fields({
   turns: count,
   steps: count.describe("model requests"),
   usage,
-  costUsd: cost,
+  ...costFields,
   startedAt: time.nullable(),
   endedAt: time.nullable(),
   status: status.nullable().describe("the status of its last turn"),
@@ -300,7 +300,7 @@ export type TokenCount = z.output<typeof tokenCount>;
 
 // --- store ----------------------------------------------------------------------------------------------
 
-export const usageEntry = fields({ key: z.string(), turns: count, usage, costUsd: z.number(), unpriced: count });
+export const usageEntry = fields({ key: z.string(), turns: count, usage, costUsd: z.number(), costIsPartial, unpriced: count });
 export type UsageEntry = z.output<typeof usageEntry>;
 
 const verifyProblem = fields({ kind: z.string(), subject: z.string(), message: z.string() });

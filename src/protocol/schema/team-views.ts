@@ -4,7 +4,7 @@ import { messageKinds, priorities } from "../team/mail.ts";
 import { strategies, workspaceKinds } from "../team/team.ts";
 import { count, fields, nullableText, texts, time } from "./fields.ts";
 import { fileChange, teamRecord } from "./team.ts";
-import { cost, session, spent, status, turnError, turnState, usage } from "./tree.ts";
+import { costFields, session, spent, status, turnError, turnState, usage } from "./tree.ts";
 
 export const teamState = z.enum(["planning", "running", "paused", "interrupted", "completed", "failed"]);
 export type TeamState = z.output<typeof teamState>;
@@ -98,7 +98,7 @@ export type TeamCleanResult = z.output<typeof teamCleanResult>;
 
 const aboutTeam = { sessionId: z.string(), name: nullableText, project: z.string(), ...teamWork };
 
-export const printedTeam = fields({ ...aboutTeam, ...teamFigures, usage, costUsd: cost, ...teamTimes });
+export const printedTeam = fields({ ...aboutTeam, ...teamFigures, usage, ...costFields, ...teamTimes });
 export type PrintedTeam = z.output<typeof printedTeam>;
 export type TeamJson = z.input<typeof printedTeam>;
 
@@ -147,7 +147,7 @@ const printedMember = fields({
   asks: z.array(fields({ id: z.string(), question: z.string() })),
   steps: count,
   usage,
-  costUsd: cost,
+  ...costFields,
   startedAt: time.nullable(),
   endedAt: time.nullable(),
 }).meta({ id: "Team member" });
@@ -176,7 +176,7 @@ export const teamStatus = fields({
   messages: z.array(mailMessage).describe("the latest; all with --messages"),
   refused: z.array(fields({ id: z.string(), from: z.string(), at: time, file: z.string(), count, reason: z.string() })),
   usage,
-  costUsd: cost,
+  ...costFields,
   merge: mergeState,
 });
 export type TeamStatus = z.output<typeof teamStatus>;

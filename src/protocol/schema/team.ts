@@ -172,6 +172,7 @@ const memberResultFields = {
   commit: nullableText,
   unmet: texts.describe("validation checks that failed"),
   costUsd: z.number().nullable(),
+  costIsPartial: z.literal(true).optional(),
 };
 const memberResult = is.fields(memberResultFields);
 /** A result in a member's record. Stored records also contain fields of its event, which the type leaves out. */

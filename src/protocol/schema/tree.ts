@@ -11,16 +11,23 @@ export const id = z
   .string()
   .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   .describe("UUIDv7");
-export const cost = z.number().nullable().describe("null if a price is unknown");
+export const cost = z.number().nullable().describe("US dollars, rounded to micro-dollars; null if no price is known");
+export const costIsPartial = z
+  .literal(true)
+  .optional()
+  .describe("set if the price of a part is unknown: `cost_usd` is the sum of the known prices");
+/** The fields of a cost that may be a sum. */
+export const costFields = { costUsd: cost, costIsPartial };
 export const status = z.enum(turnStatuses);
 
 /** `input` excludes cached tokens: the four counts add up to all processed tokens. */
 export const usage = fields({ input: count, output: count, cacheRead: count, cacheWrite: count }).meta({ id: "Usage" });
 export type Usage = z.output<typeof usage>;
 
-/** The cost is null if the price of a request is unknown. */
-export const spent = fields({ usage, costUsd: cost });
+const spentFields = { usage, ...costFields };
+export const spent = fields(spentFields).meta({ id: "Spent" });
 export type Spent = z.output<typeof spent>;
+export type Cost = Pick<Spent, "costUsd" | "costIsPartial">;
 
 export const turnError = fields({
   kind: status,
@@ -111,6 +118,7 @@ export const statementInfo = fields({
   tries: count,
   sessionId: id.nullable().describe("of the last try; null if none could start"),
   costUsd: cost.describe("of all tries"),
+  costIsPartial,
 }).meta({ id: "Group statement" });
 export type StatementInfo = z.output<typeof statementInfo>;
 export type StatementJson = z.input<typeof statementInfo>;
@@ -153,6 +161,7 @@ const flatNode = fields(
     model: z.string().optional().describe("`vendor/id` of an agent node"),
     usage: usage.optional(),
     costUsd: z.number().nullable().optional(),
+    costIsPartial,
   },
   renamedFields.node,
 );
@@ -222,8 +231,8 @@ export const turnFields = {
   nativeId: sometimesPrinted(nullableText.describe("the external agent's own session; printed only with `cli`")),
   policy: hubOnly(policy),
   enforced: enforcedPolicy.nullable(),
-  usage,
-  costUsd: cost,
+  ...spentFields,
+  below: spent.optional().describe("used by sub-sessions while the turn ran; only if there were any"),
   steps: count,
   startedAt: time,
   endedAt: time.nullable(),

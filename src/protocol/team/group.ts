@@ -4,6 +4,7 @@ import type { TurnStatus } from "../api/error.ts";
 import type { GroupTask } from "../schema/team.ts";
 import type { StatementInfo } from "../schema/tree.ts";
 import { textOf, type Node } from "../tree/node.ts";
+import { addCost, type Cost } from "../tree/usage.ts";
 
 export const groupPhases = ["discussion", "synthesis", "validation", "refinement"] as const;
 export type GroupPhase = (typeof groupPhases)[number];
@@ -24,8 +25,7 @@ export type GroupOutcome = {
   dissent: Dissent[];
   participants: { name: string; status: ParticipantStatus; error?: string }[];
   rounds: { discussion: number; validation: number };
-  costUsd: number | null;
-};
+} & Cost;
 
 /** The prompt of the group's turn. Rounds and participants are not part of it. */
 export function objectiveText({ objective, outputFormat, userInput, context }: GroupTask): string {
@@ -80,7 +80,7 @@ export function groupOutcome(statements: Statement[]): GroupOutcome {
       return { name, status, ...(status === "ok" ? {} : { error: text }) };
     }),
     rounds: { discussion: lastRound("discussion"), validation: lastRound("validation") },
-    costUsd: statements.reduce<number | null>((sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd), 0),
+    ...statements.reduce<Cost>(addCost, { costUsd: 0 }),
   };
 }
 

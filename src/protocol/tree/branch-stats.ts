@@ -3,6 +3,7 @@ import { pluralize } from "../../kit/text/cut-text.ts";
 import type { OtherChange } from "./file-changes.ts";
 import { shortId } from "./node.ts";
 import { sessionLabel } from "./turn.ts";
+import { costText } from "./usage-text.ts";
 import type { BranchSide } from "./views.ts";
 
 export const branchStats: readonly [name: string, figure: (side: BranchSide) => string][] = [
@@ -11,7 +12,7 @@ export const branchStats: readonly [name: string, figure: (side: BranchSide) => 
   ["turns", (side) => String(side.turns)],
   ["input tokens", ({ usage }) => (usage.input + usage.cacheRead + usage.cacheWrite).toLocaleString("en-US")],
   ["output tokens", ({ usage }) => usage.output.toLocaleString("en-US")],
-  ["cost", ({ costUsd }) => (costUsd === null ? "unknown" : `$${costUsd.toFixed(costUsd > 0 && costUsd < 1 ? 4 : 2)}`)],
+  ["cost", (side) => (side.costUsd === null ? "unknown" : costText(side, { digits: side.costUsd > 0 && side.costUsd < 1 ? 4 : 2 }))],
   ["ended", (side) => side.status ?? (side.nodes === 0 ? "-" : "open")],
   ["files", ({ files, unknownFiles }) => (files === null ? "not recorded" : `${files.length}${unknownFiles === 0 ? "" : " or more"}`)],
   ["other files", ({ otherFiles }) => String(otherFiles.length)],

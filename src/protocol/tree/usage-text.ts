@@ -1,6 +1,6 @@
 // Writes token counts and costs as the status bar and the line after a turn show them.
 // Input counts everything that was sent; the cached part follows in parentheses.
-import type { Usage } from "./usage.ts";
+import type { Cost, Usage } from "./usage.ts";
 
 export function totalInput(usage: Usage): number {
   return usage.input + usage.cacheRead + usage.cacheWrite;
@@ -12,17 +12,25 @@ export function tokensText(usage: Usage, count: (tokens: number) => string = Str
   return `i:${count(totalInput(usage))}${cached} o:${count(usage.output)}`;
 }
 
-type CostFormat = {
+type DollarFormat = {
   digits?: number;
-  /** For a narrow column: "?" instead of "cost unknown". */
-  isTight?: boolean;
   /** For a screen reader: `0.1234 dollars`. */
   isForScreenReader?: boolean;
 };
 
-/** `$0.1234`, or "cost unknown" without a price. */
-export function costText(costUsd: number | null, { digits = 4, isTight = false, isForScreenReader = false }: CostFormat = {}): string {
+type CostFormat = DollarFormat & {
+  /** For a narrow column: "?" instead of "cost unknown". */
+  isTight?: boolean;
+};
+
+/** `$0.1234`; `$0.1234+` if a part has no price; "cost unknown" without any price. */
+export function costText({ costUsd, costIsPartial }: Cost, { isTight = false, ...format }: CostFormat = {}): string {
   if (costUsd === null) return isTight ? "?" : "cost unknown";
-  const amount = costUsd.toFixed(digits);
-  return isForScreenReader ? `${amount} dollars` : `$${amount}`;
+  const amount = dollarsText(costUsd, format);
+  if (costIsPartial !== true) return amount;
+  return format.isForScreenReader === true ? `more than ${amount}` : `${amount}+`;
+}
+
+export function dollarsText(amount: number, { digits = 4, isForScreenReader = false }: DollarFormat = {}): string {
+  return isForScreenReader ? `${amount.toFixed(digits)} dollars` : `$${amount.toFixed(digits)}`;
 }

@@ -126,6 +126,9 @@ export function describeControl(store: () => Store): void {
     }
     await store().endTurn(lease, turn.id, okTurnEnd);
     expect((await store().sessionView(session.id)).below).toEqual({ usage, costUsd: 0.5 });
+    expect((await store().turn(turn.id))?.below).toEqual({ usage, costUsd: 0.5 });
+    expect((await store().events(session.id, 0)).at(-1)).toMatchObject({ type: "turn.ended", turn: { below: { costUsd: 0.5 } } });
+    expect((await store().events(session.id, 0))[0]).not.toMatchObject({ turn: { below: {} } });
     const unrelated = await beginTurn(store());
     expect(await store().sessionView(unrelated.session.id)).toMatchObject({ below: { costUsd: 0 }, spawned: [] });
   });

@@ -249,7 +249,7 @@ function describeTurns(store: () => Store): void {
       usage: { input: 200, output: 40, cacheRead: 10, cacheWrite: 14 },
     });
     await store().appendNode(lease, turn.id, agentNode("d", null));
-    expect(await store().turn(turn.id)).toMatchObject({ steps: 4, costUsd: null });
+    expect(await store().turn(turn.id)).toMatchObject({ steps: 4, costUsd: 0.5, costIsPartial: true });
     expect(last.usage).toEqual(usage);
   });
 
@@ -309,11 +309,18 @@ function describeTurns(store: () => Store): void {
     await store().appendNode(one.lease, one.turn.id, agentNode("a"));
     const two = await beginTurn(store(), { project: "/other" });
     await store().appendNode(two.lease, two.turn.id, agentNode("b", null));
-    const sums = { turns: 2, usage: { input: 200, output: 40, cacheRead: 10, cacheWrite: 14 }, costUsd: 0.25, unpriced: 1 };
+    const sums = {
+      turns: 2,
+      usage: { input: 200, output: 40, cacheRead: 10, cacheWrite: 14 },
+      costUsd: 0.25,
+      costIsPartial: true as const,
+      unpriced: 1,
+    };
     expect(await store().usage("agent", null)).toEqual([{ key: "native", ...sums }]);
     expect(await store().usage("model", null)).toEqual([{ key: "replay/one", ...sums }]);
     expect((await store().usage("day", null))[0]?.key).toMatch(/^\d{4}-\d\d-\d\d$/);
     expect(await store().usage("project", null)).toHaveLength(2);
-    expect(await store().usage("project", "/other")).toEqual([{ key: "/other", turns: 1, usage, costUsd: 0, unpriced: 1 }]);
+    const other = { key: "/other", turns: 1, usage, costUsd: 0, costIsPartial: true as const, unpriced: 1 };
+    expect(await store().usage("project", "/other")).toEqual([other]);
   });
 }

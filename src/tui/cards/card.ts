@@ -92,9 +92,7 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
   const { agent, task, state } = block;
   const spent = addSpent(block.spent, block.current);
   const lastLine = shortText(block.lastOutput, "last line");
-  const used = Object.values(spent.usage).every((count) => count === 0)
-    ? []
-    : [tokensText(spent.usage, shortCount), costText(spent.costUsd)];
+  const used = Object.values(spent.usage).every((count) => count === 0) ? [] : [tokensText(spent.usage, shortCount), costText(spent)];
   const details = [...used, ...(lastLine === "" ? [] : [lastLine])].map((text) => ` · ${text}`).join("");
   const status: TextRun[] = [styled("  "), styled(state, stateStyles[state] ?? bad), styled(details, faint)];
   const head = isOpen

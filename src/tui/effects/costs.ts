@@ -3,8 +3,8 @@ import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
-import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
-import { costText, totalInput } from "../../protocol/tree/usage-text.ts";
+import { addSpent, zeroSpent, type Spent, withSubSessions } from "../../protocol/tree/usage.ts";
+import { costText, dollarsText, totalInput } from "../../protocol/tree/usage-text.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 
 export const costEffects: EffectHandlers<"read costs" | "budget"> = {
@@ -34,7 +34,7 @@ async function costLines(ctx: EffectContext): Promise<string[]> {
     ...omitted,
     ...rows,
     "",
-    row(["", "this branch", ...spentCells(addSpents(modelTurns)), tookText(modelTurns)]),
+    row(["", "this branch", ...spentCells(addSpents(modelTurns.map(withSubSessions))), tookText(modelTurns)]),
     ...(await subSessionRows(ctx, session, below)),
     "",
     limitText(limit),
@@ -45,10 +45,10 @@ async function costLines(ctx: EffectContext): Promise<string[]> {
 function turnRow(turn: Turn, number: number): string {
   const name = turn.model ?? turn.agent;
   const ended = turn.status === "ok" || turn.status === null ? "" : ` (${turn.status})`;
-  return row([String(number), name.slice(name.indexOf("/") + 1) + ended, ...spentCells(turn), tookText([turn])]);
+  return row([String(number), name.slice(name.indexOf("/") + 1) + ended, ...spentCells(withSubSessions(turn)), tookText([turn])]);
 }
 
-/** A row per sub-session, at most the latest ones, and their sum. */
+/** The part of the sub-sessions, which the rows of the turns include: a row for each of the latest, and their sum. */
 async function subSessionRows({ api, project }: EffectContext, session: Session, below: Spent): Promise<string[]> {
   const sessions = await api.session.list({ project, subSessions: true });
   const subSessions = sessions.filter(({ parentSession }) => parentSession === session.id).toReversed();
@@ -60,7 +60,11 @@ async function subSessionRows({ api, project }: EffectContext, session: Session,
   );
   const omitted = subSessions.length - views.length;
   const total = omitted > 0 ? below : addSpents(spents);
-  return [...(omitted > 0 ? [`  … ${omitted} earlier sub-sessions`] : []), ...rows, row(["", "sub-sessions", ...spentCells(total), ""])];
+  return [
+    ...(omitted > 0 ? [`  … ${omitted} earlier sub-sessions`] : []),
+    ...rows,
+    row(["", "of it sub-sessions", ...spentCells(total), ""]),
+  ];
 }
 
 function addSpents(items: readonly Spent[], start = zeroSpent): Spent {
@@ -68,10 +72,10 @@ function addSpents(items: readonly Spent[], start = zeroSpent): Spent {
 }
 
 /** Input, its cached share, output and cost. */
-function spentCells({ usage, costUsd }: Spent): string[] {
+function spentCells({ usage, ...cost }: Spent): string[] {
   const input = totalInput(usage);
   const cached = input === 0 ? "-" : `${Math.round((usage.cacheRead / input) * 100)} %`;
-  return [shortCount(input), cached, shortCount(usage.output), costUsd === null ? "?" : dollars(costUsd)];
+  return [shortCount(input), cached, shortCount(usage.output), costText(cost, { digits: digitsOf(cost.costUsd), isTight: true })];
 }
 
 function tookText(turns: readonly Turn[]): string {
@@ -88,15 +92,20 @@ function limitText(limit: number | null): string {
 }
 
 /** The remaining budget of a running turn. The turn may have started with another limit. */
-function runningText({ costUsd }: Turn, limit: number): string {
+function runningText(turn: Turn, limit: number): string {
+  const { costUsd } = withSubSessions(turn);
   return costUsd === null
     ? "the cost of the running turn is unknown"
     : `the running turn has ${dollars(Math.max(0, limit - costUsd))} of it left`;
 }
 
-/** Small amounts have four digits, so that they are not shown as $0.00. */
 function dollars(amount: number): string {
-  return costText(amount, { digits: amount > 0 && amount < 0.1 ? 4 : 2 });
+  return dollarsText(amount, { digits: digitsOf(amount) });
+}
+
+/** Small amounts have four digits, so that they are not shown as $0.00. */
+function digitsOf(amount: number | null): number {
+  return amount !== null && amount > 0 && amount < 0.1 ? 4 : 2;
 }
 
 const nameWidth = 31;

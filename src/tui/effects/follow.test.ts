@@ -78,7 +78,7 @@ describe("opening a session", () => {
 
   test("an opened session counts the usage of sub-sessions and shows open questions", () => {
     const ask = { id: "a-1", session: "s-1", question: "Which?", options: [], closedAt: null } as never;
-    const shown = after(fresh, opened({ turns: [turn(), turn({ id: "t-2" })], below: { usage: used, costUsd: 0.5 }, asks: [ask] }));
+    const shown = after(fresh, opened({ turns: [turn(), turn({ id: "t-2", below: { usage: used, costUsd: 0.5 } })], asks: [ask] }));
     expect(statusText(shown)).toContain("[asking] [i:100 o:10 | total i:300 o:30 $2.50]");
     expect(textOf(shown)).toContain("Which?");
   });
@@ -109,12 +109,22 @@ describe("following a session", () => {
     expect(allBlocks(after(shown, draft, delta, draft, delta).transcript)).toMatchObject([{ text: "half an answer" }]);
   });
 
-  test("a session is read again when another process moved it, or when sub-session costs are missing", () => {
+  test("a session is read again when another process moved it", () => {
     const moved = event({ type: "turn.started", turn: turn({ parent: "n-7" }), session: session("s-1") });
     expect([update(shown, started).effects, update(shown, moved).effects]).toEqual([[], [{ type: "reload" }]]);
-    const ended = { type: "turn.ended", turn: turn(), session: session("s-1") };
-    expect(update(shown, event(ended)).effects).toEqual([{ type: "reload" }]);
-    expect(update(shown, event({ ...ended, below: { usage: used, costUsd: 0 } })).effects).toEqual([]);
+  });
+
+  test("the line after a turn and the total count the turn's sub-sessions", () => {
+    const ended = event({ type: "turn.ended", turn: turn({ below: { usage: used, costUsd: 0.5 } }), session: session("s-1") });
+    const state = after(shown, ended);
+    expect(allBlocks(state.transcript).at(-1)).toMatchObject({ kind: "turn", text: expect.stringContaining("i:200 o:20 · $1.5000") });
+    expect(statusText(state)).toContain("$1.50]");
+  });
+
+  test("a total with a part of unknown price is shown with a plus", () => {
+    const priced = event({ type: "turn.ended", turn: turn({ costUsd: 0.08 }), session: session("s-1") });
+    const unpriced = event({ type: "turn.ended", turn: turn({ id: "t-2", costUsd: null }), session: session("s-1") });
+    expect(statusText(after(shown, priced, unpriced))).toContain("$0.08+]");
   });
 
   test("events of other sessions and their sub-sessions are ignored", () => {

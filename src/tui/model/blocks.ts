@@ -4,6 +4,7 @@ import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import type { HandlePart, ImageData, Node, Part } from "../../protocol/tree/node.ts";
 import type { SpawnedSession } from "../../protocol/tree/views.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
+import { withSubSessions } from "../../protocol/tree/usage.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 
 export type Block = { id: string } & (
@@ -118,14 +119,15 @@ export function toolBlock(id: string, name: string, input: Record<string, unknow
   return { id, kind: "tool", name, input, output: "", span: { startedAt: null, tookMs: null }, result: null };
 }
 
-/** The line after a turn with its status, tokens and cost, and its error if it failed. */
+/** The line after a turn with its status, tokens and cost (with its sub-sessions), and its error if it failed. */
 export function turnBlocks(turn: Turn): Block[] {
   // A shell command of the user sends no request to a model.
   if (turn.agent === "shell" && turn.status === "ok") return [];
+  const spent = withSubSessions(turn);
   const line: Block = {
     id: `turn-${turn.id}`,
     kind: "turn",
-    text: `${turn.status ?? "open"} · ${pluralize(turn.steps, "step")} · ${tokensText(turn.usage)} · ${costText(turn.costUsd)}`,
+    text: `${turn.status ?? "open"} · ${pluralize(turn.steps, "step")} · ${tokensText(spent.usage)} · ${costText(spent)}`,
   };
   if (turn.error === null || turn.status === "cancelled") return [line];
   return [{ id: `error-${turn.id}`, kind: "error", text: turn.error.message, hint: turn.error.hint ?? null }, line];

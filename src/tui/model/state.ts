@@ -153,7 +153,7 @@ export type SessionOpened = {
   blocks: readonly Block[];
   turns: readonly Turn[];
   runner?: string | null;
-} & Partial<Pick<SessionView, "below" | "asks" | "queue" | "open">>;
+} & Partial<Pick<SessionView, "asks" | "queue" | "open">>;
 
 export type Effect =
   /** Without a prompt, continues an interrupted turn. `images` are the pasted paths. */

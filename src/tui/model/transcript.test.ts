@@ -89,7 +89,7 @@ test("the block of a sub-session follows its events", () => {
     current: { usage, costUsd: 0.5 },
   });
   expect(applyEvent({ type: "node.added", node: { ...node("n2", "agent", []), usage, costUsd: null } })).toMatchObject({
-    current: { costUsd: null },
+    current: { costUsd: 0.5, costIsPartial: true },
   });
   const answer = node("n3", "agent", [{ kind: "text", text: "the complete answer" }]);
   expect(applyEvent({ type: "node.added", node: { ...answer, usage } })).toMatchObject({ lastOutput: "the complete answer\n" });

@@ -2,7 +2,7 @@
 // Nothing here is changed in place.
 import type { Event } from "../../protocol/tree/event.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
-import { addSpent, zeroSpent } from "../../protocol/tree/usage.ts";
+import { addSpent, zeroSpent, toCost, withSubSessions } from "../../protocol/tree/usage.ts";
 import { addParts, toolBlock, type Block, type SessionBlock } from "./blocks.ts";
 
 export type TranscriptBlocks = {
@@ -119,7 +119,7 @@ function changeByEvent({ lastOutput, spent, current }: SessionBlock, event: Even
     case "turn.paused":
       return { state: "paused" };
     case "turn.ended":
-      return { state: event.turn.status ?? "broken", spent: addSpent(spent, event.turn), current: zeroSpent };
+      return { state: event.turn.status ?? "broken", spent: addSpent(spent, withSubSessions(event.turn)), current: zeroSpent };
     default:
       return {};
   }
@@ -129,7 +129,10 @@ function changeByEvent({ lastOutput, spent, current }: SessionBlock, event: Even
 function changeByNode(node: Node, { lastOutput, current }: Pick<SessionBlock, "lastOutput" | "current">): Partial<SessionBlock> {
   const { usage, costUsd = null } = node;
   if (usage === undefined) return {};
-  return { lastOutput: `${textOf(node).slice(-maxLastOutputChars) || lastOutput}\n`, current: addSpent(current, { usage, costUsd }) };
+  return {
+    lastOutput: `${textOf(node).slice(-maxLastOutputChars) || lastOutput}\n`,
+    current: addSpent(current, { usage, ...toCost({ ...node, costUsd }) }),
+  };
 }
 
 function hasBlock({ settled, running, writing }: TranscriptBlocks, id: string): boolean {

@@ -3,7 +3,7 @@ import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
-import { addSpent, addUsage, zeroUsage } from "../../protocol/tree/usage.ts";
+import { addSpent, addUsage, zeroUsage, withSubSessions } from "../../protocol/tree/usage.ts";
 import { withAsk, withAsks, withoutAsk } from "./asks.ts";
 import { turnBlocks } from "./blocks.ts";
 import { step, withNotice, type State, type UpdateResult } from "./state.ts";
@@ -50,10 +50,9 @@ export function updateBySubSession(state: State, event: Event): UpdateResult {
   return step(event.type === "ask.opened" || event.type === "ask.closed" ? withAskEvent(next, event) : next);
 }
 
-/** True if another process moved the session, or if the event lacks the cost of the sub-sessions. */
+/** True if another process moved the session. */
 function needsReload({ session }: State, event: Event): boolean {
-  if (event.type === "turn.started") return event.turn.parent !== (session?.tip ?? null);
-  return event.type === "turn.ended" && event.below === undefined;
+  return event.type === "turn.started" && event.turn.parent !== (session?.tip ?? null);
 }
 
 function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.closed" | "session.spawned" }>): State {
@@ -120,7 +119,7 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
         runner: null,
         notice: state.notice?.isError === true ? state.notice : null,
         usage: event.turn.usage,
-        total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: zeroUsage, costUsd: 0 }),
+        total: addSpent(state.total, withSubSessions(event.turn)),
         sandbox: enforcedPolicy(state, event.turn).sandbox,
       };
     }

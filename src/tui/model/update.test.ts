@@ -147,7 +147,7 @@ describe("a turn", () => {
     const ended = applyEvents(wide, { type: "turn.ended", turn: turn({ usage, costUsd: 0.42 }), session });
     expect(statusText(ended)).toBe("[INSERT] [idle] [i:1234(c:800) o:567 | total i:1234 o:567 $0.42] [NET: off] [SANDBOX: on]");
     const twice = applyEvents(ended, { type: "turn.ended", turn: turn({ usage, costUsd: null }), session });
-    expect(statusText(twice)).toContain("| total i:2468 o:1134 ?]");
+    expect(statusText(twice)).toContain("| total i:2468 o:1134 $0.42+]");
   });
   test("the network in the status bar is green if it is on, and red if it is off", () => {
     const badge = (net: "on" | "off") => statusRow({ ...fresh, net }).find(({ text }) => text.includes("NET"));

@@ -3,7 +3,7 @@ import { stripAnsi } from "../../kit/text/ansi.ts";
 import { insertText } from "../../kit/text/line-edit.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { shortId } from "../../protocol/tree/node.ts";
-import { addSpent, zeroSpent, zeroUsage } from "../../protocol/tree/usage.ts";
+import { addSpent, zeroSpent, zeroUsage, withSubSessions } from "../../protocol/tree/usage.ts";
 import { expandChips } from "../composer/chips.ts";
 import { withFiles } from "../composer/menu.ts";
 import { attach, paste, restoreInput } from "../composer/type.ts";
@@ -123,7 +123,7 @@ function pasteText(state: State, text: string): UpdateResult {
 }
 
 function withOpened(state: State, message: SessionOpened): State {
-  const { session, turns, open = null, asks = [], queue = [], below = zeroSpent } = message;
+  const { session, turns, open = null, asks = [], queue = [] } = message;
   const ended = turns.filter((turn) => turn.endedAt !== null);
   const lastTurn = turns.at(-1);
   const isInterrupted = open === null ? lastTurn?.status === "killed" : open.state === "interrupted";
@@ -146,7 +146,7 @@ function withOpened(state: State, message: SessionOpened): State {
     ...(lastTurn === undefined ? {} : enforcedPolicy(state, lastTurn)),
     queue,
     usage: lastTurn?.usage ?? zeroUsage,
-    total: ended.reduce((sum, turn) => addSpent(sum, turn), below),
+    total: ended.map(withSubSessions).reduce(addSpent, zeroSpent),
   };
 }
 

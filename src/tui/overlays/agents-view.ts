@@ -6,10 +6,10 @@ import type { TurnInfo } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
 import type { IndentedTurn } from "../../protocol/tree/turn-list.ts";
-import { countedTokens } from "../../protocol/tree/usage.ts";
+import { countedTokens, withSubSessions } from "../../protocol/tree/usage.ts";
 import { cellsOf, fit, plainLine, styled, wrapRuns, type Row } from "../layout/wrap.ts";
 import { bad, busy, faint, good, waiting } from "../layout/styles.ts";
-import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
+import { costText, dollarsText, tokensText } from "../../protocol/tree/usage-text.ts";
 import { chosenTurn, type AgentsPanel } from "./agents.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView } from "./panel.ts";
@@ -60,8 +60,8 @@ const turnColumns: readonly Column[] = [
   { title: "AGE", dropOrder: 3, cell: ({ now }, { row }) => formatElapsed(now - row.turn.startedAt) },
   { title: "AGENT", dropOrder: 4, cell: (_, { row }) => plainLine(row.turn.agent, 16) },
   { title: "MODEL", dropOrder: 5, cell: (_, { row }) => plainLine(row.turn.model ?? "-", 32) },
-  { title: "TOKENS", dropOrder: 2, cell: (_, { row }) => shortCount(countedTokens(row.turn.usage)) },
-  { title: "COST", dropOrder: 1, cell: (_, { row }) => costText(row.turn.costUsd, { isTight: true }) },
+  { title: "TOKENS", dropOrder: 2, cell: (_, { row }) => shortCount(countedTokens(withSubSessions(row.turn).usage)) },
+  { title: "COST", dropOrder: 1, cell: (_, { row }) => costText(withSubSessions(row.turn), { isTight: true }) },
   { title: "LEFT", dropOrder: 1, cell: (_, { row }) => remainingText(row) },
 ];
 
@@ -103,7 +103,7 @@ function lineOf(panel: AgentsPanel, turn: IndentedTurn, table: { columns: readon
 
 /** The remaining budget of the turn and its sub-sessions. */
 function remainingText({ left }: TurnInfo): string {
-  const money = left?.costUsd == null ? [] : [costText(left.costUsd, { digits: 2 })];
+  const money = left?.costUsd == null ? [] : [dollarsText(left.costUsd, { digits: 2 })];
   const tokens = left?.tokens == null ? [] : [`${shortCount(left.tokens)} tokens`];
   return [...money, ...tokens].join(" ");
 }
@@ -114,7 +114,8 @@ function previewOf(panel: AgentsPanel, columns: number): Row[] {
   const { session, turn, pid } = info;
   const policy = `policy ${turn.policy.name}, network ${turn.policy.net}`;
   const origin = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), policy];
-  const used = [tokensText(turn.usage), costText(turn.costUsd), pluralize(turn.steps, "step")];
+  const spent = withSubSessions(turn);
+  const used = [tokensText(spent.usage), costText(spent), pluralize(turn.steps, "step")];
   const lines = [
     styled(plainLine(origin.join(" · "), 400), faint),
     styled(used.join(" · "), faint),

@@ -76,7 +76,7 @@ function previewOf(panel: TreePanel, columns: number): Row[] {
   const { node } = row;
   const turn = node.turn === null ? undefined : panel.outline?.turns.get(node.turn);
   const author = node.author === "user" ? "you" : node.author === "agent" ? (turn?.agent ?? "agent") : node.author;
-  const figures = node.usage === undefined ? [] : [tokensText(node.usage), costText(node.costUsd ?? null)];
+  const figures = node.usage === undefined ? [] : [tokensText(node.usage), costText({ ...node, costUsd: node.costUsd ?? null })];
   const head = [shortId(node.id), author, ...(node.model === undefined ? [] : [node.model]), ago(panel.now - node.at), ...figures];
   const text = textOf(node);
   const body = text.trim() === "" ? wrapRuns([styled(rowText(row), faint)], columns) : proseRows(text, columns);

@@ -33,7 +33,7 @@ function netText({ activity, turnNet, net }: State): string {
 
 /** From the longest text to the shortest. */
 function spentTexts({ usage, total }: State): string[] {
-  const cost = costText(total.costUsd, { digits: 2, isTight: true });
+  const cost = costText(total, { digits: 2, isTight: true });
   const format = (count: (tokens: number) => string, label: string) =>
     `${tokensText(usage, count)} | ${label}i:${count(totalInput(total.usage))} o:${count(total.usage.output)} ${cost}`;
   const totals = `i:${shortCount(totalInput(total.usage))} o:${shortCount(total.usage.output)} ${cost}`;

@@ -14,7 +14,14 @@ const requestedModels = (server: ModelServer) => [
 ];
 
 type SessionRecord = { id: string; agent: string; model: string | null; parent_session_id: string | null };
-type TurnRecord = { agent: string; model: string | null; role?: string; cost_usd: number | null; usage: Record<string, number> };
+type TurnRecord = {
+  agent: string;
+  model: string | null;
+  role?: string;
+  cost_usd: number | null;
+  usage: Record<string, number>;
+  below?: TurnRecord;
+};
 type PsRecord = { session: SessionRecord; turn: TurnRecord };
 
 /** All turns that `ps` lists, members and planners below the team. */
@@ -46,6 +53,28 @@ test("team run -m reaches the planner and every member that names no other model
       [haiku, haiku, "engineer"],
       [haiku, haiku, "planner"],
     ]);
+  });
+}, 300_000);
+
+test("ps, logs, show and team status count the tokens and cost of a team's members", async () => {
+  await runTeamJourney(plannedPlayer(), async ({ skein }) => {
+    const run = await skein.run(["team", "run", "x", "-m", haiku, "--output-format", "json"]);
+    const { cost_usd: cost } = run.json() as { cost_usd: number };
+    expect(cost).toBeGreaterThan(0);
+    const turns = await turnsOf(skein);
+    const team = turns.find(({ turn }) => turn.agent === "team")!;
+    const members = turns.filter((other) => other !== team);
+    const sum = (numbers: number[]) => Math.round(numbers.reduce((a, b) => a + b, 0) * 1e6) / 1e6;
+    expect(team.turn.below?.cost_usd).toBe(cost);
+    expect(sum(members.map(({ turn }) => turn.cost_usd!))).toBeCloseTo(cost, 5);
+    expect(team.turn.below?.usage["output"]).toBe(sum(members.map(({ turn }) => turn.usage["output"]!)));
+    const { id } = team.session;
+    const shown = (await skein.run(["show", id, "--json"])).json() as { turns: TurnRecord[] };
+    expect(shown.turns[0]?.below?.cost_usd).toBe(cost);
+    expect(((await skein.run(["team", "status", id, "--json"])).json() as { cost_usd: number }).cost_usd).toBe(cost);
+    expect((await skein.run(["logs", id])).out).toContain(` · $${cost.toFixed(4)} · `);
+    const row = (await skein.run(["ps", "--all"])).out.split("\n").find((line) => line.startsWith(id.slice(-8)));
+    expect(row).toContain(`$${cost.toFixed(4)}`);
   });
 }, 300_000);
 

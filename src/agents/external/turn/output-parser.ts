@@ -194,8 +194,7 @@ export class OutputParser {
       author: "agent",
       parts,
       ...(model === null ? {} : { model: `${vendor}/${model}` }),
-      usage: spent.usage,
-      costUsd: spent.costUsd,
+      ...spent,
     });
     const calls = callsOf({ parts });
     for (const { id, name, input } of calls) emit({ type: "transient", event: { type: "tool.started", call: id, name, input } });

@@ -5,7 +5,7 @@ import { cutText, groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
 import type { CallPart } from "../../../protocol/tree/node.ts";
 import type { DelegateRequest, DelegateResult, ToolDefinition, ToolOutcome } from "../../../protocol/api/ports.ts";
 import { countedTokens } from "../../../protocol/tree/usage.ts";
-import { costText } from "../../../protocol/tree/usage-text.ts";
+import { costText, dollarsText } from "../../../protocol/tree/usage-text.ts";
 import type { ToolCallContext } from "./call-tool.ts";
 import { outputEvents } from "./output-events.ts";
 
@@ -76,9 +76,9 @@ function shortInput(input: Record<string, unknown>): string {
 /** The line after the answer: session, status, usage, remaining budget and transcript. */
 function resultFooter({ session, status, transcript, spent, left }: DelegateResult): string {
   const tokens = left.tokens === null ? [] : [`${groupDigits(left.tokens)} tokens`];
-  const remaining = [...tokens, ...(left.costUsd === null ? [] : [costText(left.costUsd)])];
+  const remaining = [...tokens, ...(left.costUsd === null ? [] : [dollarsText(left.costUsd)])];
   const budget = remaining.length === 0 ? "" : `; left ${remaining.join(", ")}`;
-  const usage = `spent ${costText(spent.costUsd)}, ${groupDigits(countedTokens(spent.usage))} tokens${budget}`;
+  const usage = `spent ${costText(spent)}, ${groupDigits(countedTokens(spent.usage))} tokens${budget}`;
   return `[session ${session}, ${status}, ${usage}, transcript ${transcript ?? "not kept"}]`;
 }
 

@@ -5,7 +5,7 @@ import { messageOf, type TurnError, type TurnStatus } from "../../../protocol/ap
 import type { DelegateResult } from "../../../protocol/api/ports.ts";
 import type { Role } from "../../../protocol/api/role.ts";
 import { teamEventOf, failureReason, type MemberResult, type MemberRecord, type TeamEvent } from "../../../protocol/team/team.ts";
-import { zeroSpent } from "../../../protocol/tree/usage.ts";
+import { toCost, zeroSpent } from "../../../protocol/tree/usage.ts";
 import { costText } from "../../../protocol/tree/usage-text.ts";
 import { cancelledError, recordTeamEvent, memberAgent, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
 import { permanentStatuses, toTurnError } from "../../delegate-failure.ts";
@@ -31,7 +31,7 @@ export async function runMember(run: TeamRun, member: MemberRecord): Promise<voi
     const ended = await finishAttempt(run, member, result);
     const eventData = { agent: member.id, attempt, ...ended };
     if (ended.status === "ok" && ended.unmet.length === 0) {
-      const cost = ended.costUsd === null ? "" : `, ${costText(ended.costUsd)}`;
+      const cost = ended.costUsd === null ? "" : `, ${costText(ended)}`;
       return recordTeamEvent(run, { event: "agent_completed", ...eventData }, `${member.id} completed${cost}\n${ended.answer}`);
     }
     run.halt ??= findHalt(run, result);
@@ -141,7 +141,7 @@ async function finishAttempt(run: TeamRun, member: MemberRecord, { status, answe
     answer: cutText(answer, maxAnswerBytes, { keep: "both" }).text,
     commit,
     unmet,
-    costUsd: spent.costUsd,
+    ...toCost(spent),
   };
 }
 

@@ -5,7 +5,7 @@ import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { indentUnderParents, type IndentedTurn } from "../../../protocol/tree/turn-list.ts";
-import { countedTokens } from "../../../protocol/tree/usage.ts";
+import { countedTokens, withSubSessions } from "../../../protocol/tree/usage.ts";
 import type { CommandContext } from "../../parse/command.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
 import { itemTable, type ItemColumn } from "../../terminal/table.ts";
@@ -20,7 +20,7 @@ export const ps = reportCommand({
   flags: [{ name: "all", summary: "also list turns that ended in the last 24 hours, with their status" }],
   notes: `A turn is running, paused, asking (it waits for an answer: \`skein asks\`) or
 interrupted (its process is gone: continue with \`skein run --resume <session>\`).
-TOKENS counts the same tokens as --max-tokens. A narrow terminal shows fewer columns.`,
+TOKENS counts the same tokens as --max-tokens. TOKENS and COST include sub-sessions. A narrow terminal shows fewer columns.`,
   async report(args, ctx) {
     const all = args.flags["all"] === true;
     const api = await ctx.api();
@@ -46,8 +46,8 @@ function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: Comm
     { title: "ROLE", dropOrder: 2, cell: ({ row }) => stripControls(row.turn.role ?? "") },
     { title: "MODEL", dropOrder: 5, cell: ({ row }) => oneLine(stripControls(row.turn.model ?? "-"), 32) },
     { title: "STEPS", align: "right", dropOrder: 6, cell: ({ row }) => String(row.turn.steps) },
-    { title: "TOKENS", align: "right", dropOrder: 3, cell: ({ row }) => shortCount(countedTokens(row.turn.usage)) },
-    { title: "COST", align: "right", dropOrder: 3, cell: ({ row }) => costText(row.turn.costUsd, { isTight: true }) },
+    { title: "TOKENS", align: "right", dropOrder: 3, cell: ({ row }) => shortCount(countedTokens(withSubSessions(row.turn).usage)) },
+    { title: "COST", align: "right", dropOrder: 3, cell: ({ row }) => costText(withSubSessions(row.turn), { isTight: true }) },
     { title: "PROJECT", dropOrder: 7, cell: ({ row }) => shortPath(stripControls(row.session.project), home) },
     { title: "TASK", dropOrder: 0, cell: ({ row }) => stripControls(row.session.task ?? "") },
   ];

@@ -74,7 +74,14 @@ describe("skills", () => {
 describe("usage", () => {
   const rows: UsageEntry[] = [
     { key: "2026-01-01", turns: 2, usage: { input: 1000, output: 20, cacheRead: 3, cacheWrite: 4 }, costUsd: 0.1234, unpriced: 0 },
-    { key: "2026-01-02", turns: 1, usage: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 }, costUsd: 2, unpriced: 1 },
+    {
+      key: "2026-01-02",
+      turns: 1,
+      usage: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 },
+      costUsd: 2,
+      costIsPartial: true,
+      unpriced: 1,
+    },
   ];
 
   test("usage sums all entries, and marks unknown prices", async () => {

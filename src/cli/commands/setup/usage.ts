@@ -46,14 +46,14 @@ function sumEntries(entries: readonly UsageEntry[]): UsageEntry {
       turns: sum.turns + entry.turns,
       usage: addUsage(sum.usage, entry.usage),
       costUsd: sum.costUsd + entry.costUsd,
+      costIsPartial: sum.costIsPartial ?? entry.costIsPartial,
       unpriced: sum.unpriced + entry.unpriced,
     }),
-    { key: "total", turns: 0, usage: zeroUsage, costUsd: 0, unpriced: 0 },
+    { key: "total", turns: 0, usage: zeroUsage, costUsd: 0, unpriced: 0 } as UsageEntry,
   );
 }
 
-function cells({ key, turns, usage, costUsd, unpriced }: UsageEntry): string[] {
+function cells({ key, turns, usage, ...cost }: UsageEntry): string[] {
   const counts = [turns, usage.input, usage.output, usage.cacheRead, usage.cacheWrite].map(groupDigits);
-  const cost = costText(costUsd, { digits: costUsd > 0 && costUsd < 1 ? 4 : 2 });
-  return [stripControls(key), ...counts, `${cost}${unpriced > 0 ? "+" : ""}`];
+  return [stripControls(key), ...counts, costText(cost, { digits: cost.costUsd > 0 && cost.costUsd < 1 ? 4 : 2 })];
 }

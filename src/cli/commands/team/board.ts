@@ -128,8 +128,8 @@ export function spentText(spent: Spent): string {
   return shortFigures(spent).replace(" ", " tokens ");
 }
 
-function shortFigures({ usage, costUsd }: Spent): string {
-  return `${shortCount(countedTokens(usage))} ${costText(costUsd, { digits: 3, isTight: true })}`;
+function shortFigures(spent: Spent): string {
+  return `${shortCount(countedTokens(spent.usage))} ${costText(spent, { digits: 3, isTight: true })}`;
 }
 
 function padToWidth(text: string, width: number): string {

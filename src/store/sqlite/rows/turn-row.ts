@@ -1,11 +1,11 @@
 // The stored form of a turn. A field of `Turn` is one line in `turnColumns` and one migration.
 import type { Turn } from "../../../protocol/tree/turn.ts";
-import { type Spent, zeroUsage } from "../../../protocol/tree/usage.ts";
+import { costOf, hasUnknownPrice, type Spent, zeroUsage } from "../../../protocol/tree/usage.ts";
 import { sql, type Sql } from "../sql.ts";
 import { type Column, readFields, type RowOf } from "./columns.ts";
 
 /** Fields that have no column of their own: ids of other tables, and sums. */
-type ComposedField = "session" | "parent" | "tip" | "usage" | "costUsd";
+type ComposedField = "session" | "parent" | "tip" | "usage" | "costUsd" | "costIsPartial" | "below";
 
 /** `isLate`: unknown when the turn starts, so the event `turn.started` never has it. */
 type TurnColumn = Column & { isLate?: true };
@@ -46,6 +46,7 @@ export const selectTurns = sql`
 /** Fields that the policies of older turns lack. */
 const olderPolicy: Partial<Turn["policy"]> = { addDirs: [] };
 
+/** Without `below`: `readTurns` adds it. */
 export function toTurn(row: TurnRow): Turn {
   const fields = readFields<Turn, typeof turnColumns>(turnColumns, row);
   return {
@@ -60,7 +61,8 @@ export function toTurn(row: TurnRow): Turn {
 
 /** The turn as it was when it started, so that a replayed `turn.started` equals the first one. */
 export function asStarted(turn: Turn): Turn {
-  const started: Record<string, unknown> = { ...turn, tip: null, steps: 0, usage: zeroUsage, costUsd: 0 };
+  const { costIsPartial: _isPartial, below: _below, ...fields } = turn;
+  const started: Record<string, unknown> = { ...fields, tip: null, steps: 0, usage: zeroUsage, costUsd: 0 };
   for (const [field, { isLate, isOptional }] of Object.entries<TurnColumn>(turnColumns)) {
     if (isLate && isOptional) delete started[field];
     else if (isLate) started[field] = null;
@@ -76,12 +78,12 @@ export type SpentRow = { input: number; output: number; cache_read: number; cach
 export function toSpent(row: SpentRow): Spent {
   return {
     usage: { input: row.input, output: row.output, cacheRead: row.cache_read, cacheWrite: row.cache_write },
-    costUsd: row.unpriced > 0 ? null : row.cost_usd,
+    ...costOf(row.cost_usd, row.unpriced > 0),
   };
 }
 
 /** Assignments for `update turns set` that add to a turn's tokens and cost. */
-export function addSpent({ usage, costUsd }: Spent): Sql {
+export function addSpent({ usage, ...cost }: Spent): Sql {
   return sql`input = input + ${usage.input}, output = output + ${usage.output}, cache_read = cache_read + ${usage.cacheRead},
-    cache_write = cache_write + ${usage.cacheWrite}, cost_usd = cost_usd + ${costUsd ?? 0}, unpriced = unpriced + ${costUsd === null ? 1 : 0}`;
+    cache_write = cache_write + ${usage.cacheWrite}, cost_usd = cost_usd + ${cost.costUsd ?? 0}, unpriced = unpriced + ${hasUnknownPrice(cost) ? 1 : 0}`;
 }

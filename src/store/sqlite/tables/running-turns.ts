@@ -6,8 +6,8 @@ import type { Lease } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { activeHolder, heldState, type LeaseHolder, requireLease } from "../lease.ts";
 import { findSessionRow, selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
-import { selectTurns, toTurn, type TurnRow } from "../rows/turn-row.ts";
-import { remainingBudget } from "./spending.ts";
+import { selectTurns, type TurnRow } from "../rows/turn-row.ts";
+import { readTurns, remainingBudget } from "./spending.ts";
 
 const endedLimit = 200;
 
@@ -22,7 +22,7 @@ export function listTurns(db: Db, self: LeaseHolder, endedSince: number | null):
 export function toTurnInfo(db: Db, self: LeaseHolder, row: TurnRow): TurnInfo | null {
   const session = findSessionRow(db, row.session_id);
   if (session === null) return null;
-  const turn = toTurn(row);
+  const turn = readTurns(db, [row])[0]!;
   if (turn.endedAt !== null) return { session: toSession(session), turn, state: "ended", pid: null };
   const remaining = row.budget === null ? undefined : remainingBudget(db, row, JSON.parse(row.budget));
   return { session: toSession(session), turn, ...openTurnState(db, self, session), left: remaining };

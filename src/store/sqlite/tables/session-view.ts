@@ -3,12 +3,12 @@ import type { OpenTurnView, SessionView } from "../../../protocol/tree/views.ts"
 import type { Db } from "../db.ts";
 import type { LeaseHolder } from "../lease.ts";
 import { sessionRow, toSession } from "../rows/session-row.ts";
-import { selectTurns, toTurn, type TurnRow } from "../rows/turn-row.ts";
+import { selectTurns, type TurnRow } from "../rows/turn-row.ts";
 import { asks } from "./asks.ts";
 import { queue } from "./inputs.ts";
 import { path } from "./nodes.ts";
 import { toTurnInfo } from "./running-turns.ts";
-import { spentBy } from "./spending.ts";
+import { readTurns, spentBy } from "./spending.ts";
 import { spawnedBy } from "./sub-sessions.ts";
 import { drafts } from "./turns.ts";
 
@@ -26,7 +26,7 @@ export function sessionView(db: Db, self: LeaseHolder, id: string): SessionView 
       session: toSession(row),
       seq: row.seq,
       nodes,
-      turns: turns.map(toTurn),
+      turns: readTurns(db, turns),
       spawned,
       below: spentBy(db, spawnedIds),
       asks: asks(db, id).filter(({ closedAt }) => closedAt === null),

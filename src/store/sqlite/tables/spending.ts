@@ -1,10 +1,11 @@
 // Sums tokens and cost over turns: of sessions with their sub-sessions, of a budget, and for the bill.
 import type { UsageEntry, UsageKey } from "../../../protocol/api/api.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
-import { countedTokens, type Spent } from "../../../protocol/tree/usage.ts";
+import type { Turn } from "../../../protocol/tree/turn.ts";
+import { addSpent, countedTokens, type Spent } from "../../../protocol/tree/usage.ts";
 import type { NewTurn } from "../../store.ts";
 import type { Db } from "../db.ts";
-import { type SpentRow, toSpent, type TurnRow } from "../rows/turn-row.ts";
+import { type SpentRow, toSpent, toTurn, type TurnRow } from "../rows/turn-row.ts";
 import { sql, type Sql } from "../sql.ts";
 
 /** Sums over the turns `t` of a query, as the columns of a SpentRow. */
@@ -27,6 +28,26 @@ export function spentBy(db: Db, sessions: readonly string[]): Spent {
     ${withSubtree(sql`select value from json_each(${JSON.stringify(sessions)})`)}
     select ${spentSums} from subtree b join sessions s on s.id = b.id join turns t on t.session = s.n where t.ended_at is not null`;
   return toSpent(sums!);
+}
+
+/** Reads turns from their rows, each with the spending of the sub-sessions that ran while it did. */
+export function readTurns(db: Db, rows: readonly TurnRow[]): Turn[] {
+  const sessions = JSON.stringify([...new Set(rows.map((row) => row.session_id))]);
+  const subTurns = db.rows<SpentRow & { root: string; started_at: number }>`
+    with recursive subtree (root, id) as (
+      select s.parent_session, s.id from sessions s
+      where s.parent_session in (select value from json_each(${sessions})) and s.plan is null
+      union select b.root, s.id from subtree b join sessions s on s.parent_session = b.id where s.plan is null
+    )
+    select b.root, t.started_at, t.input, t.output, t.cache_read, t.cache_write, t.cost_usd, t.unpriced
+    from subtree b join sessions s on s.id = b.id join turns t on t.session = s.n`;
+  const subTurnsByRoot = Map.groupBy(subTurns, ({ root }) => root);
+  return rows.map((row) => {
+    const duringTurn = (subTurnsByRoot.get(row.session_id) ?? []).filter(
+      (subTurn) => row.started_at <= subTurn.started_at && subTurn.started_at <= (row.ended_at ?? Infinity),
+    );
+    return { ...toTurn(row), ...(duringTurn.length === 0 ? {} : { below: duringTurn.map(toSpent).reduce(addSpent) }) };
+  });
 }
 
 /** The unused part of an open turn's budget. A request of unknown price counts as free, as for the budget itself. */
@@ -58,6 +79,7 @@ export function usage(db: Db, by: UsageKey, project: string | null): UsageEntry[
     turns: row.turns,
     usage: toSpent(row).usage,
     costUsd: row.cost_usd,
+    ...(row.unpriced > 0 ? { costIsPartial: true as const } : {}),
     unpriced: row.unpriced_turns,
   }));
 }

@@ -3,7 +3,7 @@ import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { textOf } from "../../../protocol/tree/node.ts";
 import type { Turn } from "../../../protocol/tree/turn.ts";
 import type { SpawnedSession } from "../../../protocol/tree/views.ts";
-import { zeroSpent } from "../../../protocol/tree/usage.ts";
+import { toCost, zeroSpent } from "../../../protocol/tree/usage.ts";
 import type { Store, SubSession } from "../../store.ts";
 import type { Db } from "../db.ts";
 import type { LeaseHolder } from "../lease.ts";
@@ -89,7 +89,7 @@ export function spawnedBy(db: Db, self: LeaseHolder, turns: readonly TurnRow[]):
       seq: row.seq,
       state: running !== undefined ? openTurnState(db, self, row).state : (row.status ?? stateBeforeStart(db, self, row.turn)),
       spent: toSpent(row),
-      current: running === undefined ? zeroSpent : { usage: running.usage, costUsd: running.costUsd },
+      current: running === undefined ? zeroSpent : { usage: running.usage, ...toCost(running) },
       said: (row.tip === null ? undefined : messages.get(row.tip)) ?? "",
     };
   });

@@ -3,20 +3,20 @@ import type { Turn } from "../../../protocol/tree/turn.ts";
 import type { Draft } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { sessionRow } from "../rows/session-row.ts";
-import { selectTurns, toTurn, type TurnRow } from "../rows/turn-row.ts";
+import { selectTurns, type TurnRow } from "../rows/turn-row.ts";
+import { readTurns } from "./spending.ts";
 
 export function turn(db: Db, id: string): Turn | null {
-  const row = db.row<TurnRow>`${selectTurns} where t.id = ${id}`;
-  return row && toTurn(row);
+  return readTurns(db, db.rows<TurnRow>`${selectTurns} where t.id = ${id}`)[0] ?? null;
 }
 
 export function turnsOf(db: Db, session: string): Turn[] {
-  return db.rows<TurnRow>`${selectTurns} where t.session = ${sessionRow(db, session).n} order by t.n`.map(toTurn);
+  return readTurns(db, db.rows<TurnRow>`${selectTurns} where t.session = ${sessionRow(db, session).n} order by t.n`);
 }
 
 export function openTurns(db: Db, session: string): Turn[] {
   const { n } = sessionRow(db, session);
-  return db.rows<TurnRow>`${selectTurns} where t.session = ${n} and t.ended_at is null order by t.n`.map(toTurn);
+  return readTurns(db, db.rows<TurnRow>`${selectTurns} where t.session = ${n} and t.ended_at is null order by t.n`);
 }
 
 export function drafts(db: Db, turn: string): Draft[] {

@@ -4,7 +4,7 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { DurableEvent, DurableEventBody } from "../../../protocol/tree/event.ts";
 import { taskOf, type NewNode, type Node } from "../../../protocol/tree/node.ts";
 import type { CliSessionStart, Turn } from "../../../protocol/tree/turn.ts";
-import { zeroSpent } from "../../../protocol/tree/usage.ts";
+import { zeroSpent, toCost } from "../../../protocol/tree/usage.ts";
 import type { Draft, Lease, NewTurn, TurnClose, WriteResult } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { requireLease, type WriteTarget } from "../lease.ts";
@@ -13,10 +13,11 @@ import { assignments, columnsAndValues, toColumns } from "../rows/columns.ts";
 import { queueAt } from "../rows/control-rows.ts";
 import { idOf } from "../rows/node-row.ts";
 import { sessionAt } from "../rows/session-row.ts";
-import { addSpent, asStarted, selectTurns, toTurn, turnColumns, type TurnRow } from "../rows/turn-row.ts";
+import { addSpent, asStarted, selectTurns, turnColumns, type TurnRow } from "../rows/turn-row.ts";
 import { indexSome } from "../search/search.ts";
 import { claimedNativeId, findCliSession } from "./cli-sessions.ts";
 import { requireSession } from "./sessions.ts";
+import { readTurns } from "./spending.ts";
 
 export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { cliSession: CliSessionStart | null } {
   return db.writeThrough(() => {
@@ -155,8 +156,8 @@ export function addToTurn(db: Db, turn: number, tip: number, node: NewNode): voi
     return;
   }
   const isUsed = usage.input + usage.output + usage.cacheRead + usage.cacheWrite > 0;
-  const costUsd = node.costUsd ?? (isUsed ? null : 0);
-  db.run`update turns set tip = ${tip}, ${addSpent({ usage, costUsd })}, steps = steps + 1 where n = ${turn}`;
+  const cost = toCost({ ...node, costUsd: node.costUsd ?? (isUsed ? null : 0) });
+  db.run`update turns set tip = ${tip}, ${addSpent({ usage, ...cost })}, steps = steps + 1 where n = ${turn}`;
 }
 
 function dropDrafts(db: Db, turn: number, node: NewNode): void {
@@ -172,7 +173,7 @@ function takeQueuedPrompt(db: Db, target: WriteTarget, id: string): DurableEvent
 }
 
 function turnAt(db: Db, n: number): Turn {
-  return toTurn(db.row<TurnRow>`${selectTurns} where t.n = ${n}`!);
+  return readTurns(db, db.rows<TurnRow>`${selectTurns} where t.n = ${n}`)[0]!;
 }
 
 // --- events -----------------------------------------------------------------------------------------------
