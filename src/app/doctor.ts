@@ -10,7 +10,8 @@ import { Fault, messageOf } from "../protocol/api/error.ts";
 import { toolsByLevel, defaultPolicy } from "../protocol/api/policy.ts";
 import { enforcedPolicy } from "../sandbox/sandbox-command.ts";
 import type { Store } from "../store/store.ts";
-import { createExecutors, loadSandboxSupport } from "./executors/executors.ts";
+import { createExecutors } from "./executors/executors.ts";
+import { loadSandboxSupport } from "./executors/sandbox-support.ts";
 import { findInstalled } from "./agents/external-agents.ts";
 import { authStatus } from "./api-methods.ts";
 
@@ -65,12 +66,13 @@ async function checkRefusedAgents(ctx: AppContext): Promise<DoctorCheck[]> {
 async function checkSandbox(ctx: AppContext): Promise<DoctorCheck> {
   const support = await loadSandboxSupport(ctx, { anew: true });
   const { missing } = enforcedPolicy(support, defaultPolicy);
-  const { tier, why, hint } = support;
+  const { tier, why, hint, nativeLauncher } = support;
+  const launcher = tier === "seatbelt" ? "" : `, ${nativeLauncher === null ? "launcher in JavaScript" : "native launcher"}`;
   const check = { name: "sandbox", ok: tier !== "none", optional: true, hint: hint ?? undefined };
   const joinTexts = (...texts: (string | null)[]) => texts.filter((text) => text !== null).join("; ");
   if (tier === "none")
     return { ...check, detail: `nothing is enforced: ${joinTexts(why, "policies readonly and plan refuse, workspace warns")}` };
-  const enforced = `${missing.length === 0 ? "fully" : "mostly"} enforced (${tier}), tested just now`;
+  const enforced = `${missing.length === 0 ? "fully" : "mostly"} enforced (${tier}${launcher}), tested just now`;
   if (missing.length === 0) return { ...check, detail: enforced };
   return { ...check, detail: joinTexts(enforced, `not enforced: ${missing.join(", ")}`, why, hint && `for more: ${hint}`) };
 }

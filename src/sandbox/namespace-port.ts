@@ -2,7 +2,7 @@
 // socket inside the network namespace and sends it out over a socket pair. It needs no process in between and no path.
 import { closeSync } from "node:fs";
 import { dlopen, ptr, read } from "bun:ffi";
-import type { SystemCall } from "./launch/syscalls.ts";
+import type { CallList } from "./launch/call-list.ts";
 
 /** The launcher's end of the socket pair: the fourth entry of `stdio`. */
 export const launcherSocketFd = 3;
@@ -20,10 +20,9 @@ export type PortReceiver = {
 
 const unixFamily = 1;
 const inetFamily = 2;
-const streamSocket = 1;
+const stream = 1;
 const closeOnExec = 0o2000000;
 const nonBlocking = 0o4000;
-/** MSG_CMSG_CLOEXEC and MSG_DONTWAIT. */
 const receiveFlags = 0x4000_0000 | 0x40;
 const queueLength = 511;
 const pollMs = 3;
@@ -32,7 +31,7 @@ const pollMs = 3;
 export function createPortReceiver(): PortReceiver {
   const libc = openLibrary();
   const ends = new Int32Array(2);
-  if (libc.socketpair(unixFamily, streamSocket | closeOnExec, 0, ptr(ends)) !== 0) throw new Error("can't create a socket pair");
+  if (libc.socketpair(unixFamily, stream | closeOnExec, 0, ptr(ends)) !== 0) throw new Error("can't create a socket pair");
   const open = new Set(ends);
   const close = (end: number) => {
     if (open.delete(end)) closeSync(end);
@@ -52,41 +51,55 @@ export function createPortReceiver(): PortReceiver {
   };
 }
 
-/** Runs in the launcher, after the loopback is up. Connections wait in the queue until they are accepted. */
-export function sendListeningSocket(need: (result: number, what: string) => number, call: SystemCall, port: number): void {
-  const socket = need(call("socket", inetFamily, streamSocket | closeOnExec | nonBlocking, 0), "create a socket");
+/** Calls of the launcher, after the loopback is up. Connections wait in the queue until they are accepted. */
+export function sendListeningSocket(list: CallList, port: number): void {
+  const socket = list.open("socket", [inetFamily, stream | closeOnExec | nonBlocking, 0], "create a socket");
   const address = Buffer.alloc(16);
   address.writeUInt16LE(inetFamily, 0);
   address.writeUInt16BE(port, 2);
   address.set([127, 0, 0, 1], 4);
-  need(call("bind", socket, address, address.length), `bind port ${port}`);
-  need(call("listen", socket, queueLength), `listen on port ${port}`);
-  const message = messageWith(socket);
-  need(call("sendmsg", launcherSocketFd, message.header, 0), "send the port");
-  for (const file of [socket, launcherSocketFd]) call("close", file);
+  list.call("bind", [socket, address, address.length], `bind port ${port}`);
+  list.call("listen", [socket, queueLength], `listen on port ${port}`);
+  const byte = list.data(new Uint8Array(1));
+  const pieces = list.data(new Uint8Array(new BigUint64Array([0n, 1n]).buffer));
+  list.storePointer(pieces, byte);
+  const control = list.data(controlMessage(0));
+  list.storeResult({ offset: control.offset + fileOffset }, socket);
+  const header = list.data(new Uint8Array(new BigUint64Array([0n, 0n, 0n, 1n, 0n, BigInt(controlBytes), 0n]).buffer));
+  list.storePointer({ offset: header.offset + 16 }, pieces);
+  list.storePointer({ offset: header.offset + 32 }, control);
+  list.call("sendmsg", [launcherSocketFd, header, 0], "send the port");
+  list.close(socket);
+  list.call("close", [launcherSocketFd], "", "ignore");
 }
 
-/**
- * A message of one byte and one file descriptor, as a C `msghdr` with a control message of type SCM_RIGHTS. The caller must
- * keep `retained` alive as long as the message is used.
- */
-function messageWith(file: number): { header: BigUint64Array; control: Buffer; retained: unknown[] } {
-  const byte = new Uint8Array(1);
-  const vector = new BigUint64Array([BigInt(ptr(byte)), 1n]);
-  const control = Buffer.alloc(24);
+const controlBytes = 24;
+const fileOffset = 16;
+
+/** Carries one file descriptor (SCM_RIGHTS). */
+function controlMessage(file: number): Buffer {
+  const control = Buffer.alloc(controlBytes);
   control.writeBigUInt64LE(20n, 0);
   control.writeInt32LE(1, 8);
   control.writeInt32LE(1, 12);
-  control.writeInt32LE(file, 16);
-  const header = new BigUint64Array([0n, 0n, BigInt(ptr(vector)), 1n, BigInt(ptr(control)), 24n, 0n]);
-  return { header, control, retained: [byte, vector] };
+  control.writeInt32LE(file, fileOffset);
+  return control;
+}
+
+/** A message of one byte and one file descriptor. The caller must keep `retained` alive as long as it is used. */
+function messageWith(file: number): { header: BigUint64Array; control: Buffer; retained: unknown[] } {
+  const byte = new Uint8Array(1);
+  const pieces = new BigUint64Array([BigInt(ptr(byte)), 1n]);
+  const control = controlMessage(file);
+  const header = new BigUint64Array([0n, 0n, BigInt(ptr(pieces)), 1n, BigInt(ptr(control)), BigInt(controlBytes), 0n]);
+  return { header, control, retained: [byte, pieces] };
 }
 
 function receiveFile(libc: ReturnType<typeof openLibrary>, from: number): number | null {
   const message = messageWith(-1);
   const received = Number(libc.recvmsg(from, ptr(message.header), receiveFlags));
   // At most one descriptor fits, and it is the last field.
-  return received === 1 && message.header[5]! >= 20n ? read.i32(ptr(message.control), 16) : null;
+  return received === 1 && message.header[5]! >= 20n ? read.i32(ptr(message.control), fileOffset) : null;
 }
 
 const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];

@@ -5,13 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findSystemProgram, type ProgramSearch } from "../kit/process/trusted-programs.ts";
 import { messageOf } from "../protocol/api/error.ts";
-import { type SandboxCommand, sandboxCommand, type SandboxSupport } from "./sandbox-command.ts";
+import { type SandboxCommand, sandboxCommand, type SandboxCommandOptions, type SandboxSupport } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
 
 export type ProbeOptions = {
   selfCommand: string[];
   /** unshare and setpriv are searched here after the directories of the system. */
   programs: ProgramSearch;
+  /** The path of the native launcher. It is used if it works. */
+  nativeLauncher?: string | null;
   /** The best tier to try, for tests of machines without the better ones. */
   best?: SandboxSupport["tier"];
   /** Time limit for each attempt. */
@@ -37,11 +39,24 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxSuppor
   if (options.best === "none") return { ...noSandbox(null), ...limitedByUser };
   if (process.platform === "darwin") return probeSeatbelt(options);
   const tools = findTools(options.programs);
+  const landlockVersion = await readLandlockVersion();
+  const { nativeLauncher = null } = options;
+  // The launcher in JavaScript is tried if the native one does not work.
+  const launchers = nativeLauncher === null ? [null] : [nativeLauncher, null];
   const isLimited = options.best === "landlock";
   const reasons: string[] = tools === null ? ["unshare and setpriv were not found"] : [];
-  if (tools !== null && !isLimited) {
+  for (const launcher of isLimited ? [] : launchers) {
+    if (launcher === null && tools === null) continue;
     for (const processes of ["plain", "with-user"] as const) {
-      const support: SandboxSupport = { tier: "namespaces", processes, tools, why: null, hint: null };
+      const support: SandboxSupport = {
+        tier: "namespaces",
+        processes,
+        tools,
+        nativeLauncher: launcher,
+        landlockVersion,
+        why: null,
+        hint: null,
+      };
       const result = await trySandbox(support, options);
       if (result.problem === null) return result.canWritePipes ? { ...support, ...withoutLandlock } : support;
       reasons.push(result.problem);
@@ -49,9 +64,12 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxSuppor
   }
   const hint = tools === null ? "install util-linux 2.36 or newer" : namespaceHint();
   const reason = isLimited ? limitedByUser : { why: reasons.at(-1)!, hint };
-  const fallback: SandboxSupport = { tier: "landlock", processes: "no", tools, ...reason };
-  const { problem } = await trySandbox(fallback, options);
-  if (problem === null) return fallback;
+  let problem: string | null = null;
+  for (const launcher of launchers) {
+    const support: SandboxSupport = { tier: "landlock", processes: "no", tools, nativeLauncher: launcher, landlockVersion, ...reason };
+    ({ problem } = await trySandbox(support, options));
+    if (problem === null) return support;
+  }
   const processes = tools === null || isLimited ? "no" : await probeProcesses(tools, options);
   return {
     ...noSandbox(tools),
@@ -59,6 +77,11 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxSuppor
     why: `${reason.why}; ${problem}`,
     hint: `${reason.hint}; or use a kernel with Landlock (6.2 or newer)`,
   };
+}
+
+async function readLandlockVersion(): Promise<number> {
+  const [{ openRawCalls }, { landlockVersion }] = await Promise.all([import("./launch/raw-call.ts"), import("./launch/landlock.ts")]);
+  return landlockVersion(openRawCalls());
 }
 
 /** Changes with the version, the boot, the namespaces, the rights of this process and the kernel settings. */
@@ -77,7 +100,7 @@ async function probeSeatbelt(options: ProbeOptions): Promise<SandboxSupport> {
 }
 
 function noSandbox(tools: SandboxSupport["tools"]): SandboxSupport {
-  return { tier: "none", processes: "no", tools, why: null, hint: null };
+  return { tier: "none", processes: "no", tools, nativeLauncher: null, landlockVersion: 0, why: null, hint: null };
 }
 
 /**
@@ -111,10 +134,7 @@ async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promi
     };
     const network = support.tier === "namespaces" ? linkAt("/proc/self/ns/net") : "";
     const command = ["/bin/sh", "-c", attempts, "sh", open, closed, secret, network];
-    const output = await lastLineOf(
-      sandboxCommand({ command, cwd: open, rules, support, selfCommand: options.selfCommand }),
-      options.tryMs,
-    );
+    const output = await outputOf({ command, cwd: open, rules, support, selfCommand: options.selfCommand }, options.tryMs);
     const canWritePipes = existsSync(join(open, "pipe"));
     if (output !== success) return { problem: output || "the launcher printed nothing", canWritePipes };
     // The output alone could be forged.
@@ -122,6 +142,15 @@ async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promi
     return { problem: existsSync(join(closed, "file")) ? "wrote what is not allowed" : null, canWritePipes };
   } finally {
     rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** The last line of output, or the reason why the sandbox can't be described. */
+async function outputOf(options: SandboxCommandOptions, tryMs: number | undefined): Promise<string> {
+  try {
+    return await lastLineOf(sandboxCommand(options), tryMs);
+  } catch (error) {
+    return messageOf(error);
   }
 }
 

@@ -13,6 +13,8 @@ const machine = (
   tier,
   processes,
   tools,
+  nativeLauncher: null,
+  landlockVersion: 6,
   why: null,
   hint: null,
   ...more,
@@ -45,6 +47,7 @@ describe("sandboxCommand", () => {
       tier: "namespaces",
       cwd: "/work",
       hasUserNamespace: false,
+      landlockVersion: 6,
       command,
     });
   });

@@ -1,6 +1,8 @@
 // Builds the command line that starts a process under a policy. The launcher and standard Linux programs enforce it;
 // this file enforces nothing.
 import type { EnforcedPolicy, Policy } from "../protocol/api/policy.ts";
+import { encodeText } from "./launch/call-list.ts";
+import { createSandboxCalls } from "./launch/sandbox-calls.ts";
 import { type LaunchRequest, launchVariable } from "./launch-request.ts";
 import { seatbeltProfile } from "./seatbelt.ts";
 import type { SandboxRules } from "./rules.ts";
@@ -24,6 +26,10 @@ export type SandboxSupport = {
   processes: "plain" | "with-user" | "no";
   /** Absolute paths of programs of util-linux: one creates namespaces, one ends a child with its parent. */
   tools: { unshare: string; setpriv: string } | null;
+  /** The native launcher. Null where it can't run: the launcher in JavaScript then does the same. */
+  nativeLauncher: string | null;
+  /** 0 if the kernel has no Landlock. */
+  landlockVersion: number;
   /** In tier `namespaces`: the kernel has no Landlock, which some restrictions need. */
   lacksLandlock?: boolean;
   /** The reason why no more is enforced, and what would help. */
@@ -42,12 +48,30 @@ export function sandboxCommand({ rules, support, selfCommand, command, cwd }: Sa
   const namespaceArgs = unshareArgs(support, []);
   if (rules === null || tier === "none")
     return { command: [...parentDeathArgs(tools, namespaceArgs.length > 0), ...namespaceArgs, ...command], env: {} };
-  const request: LaunchRequest = { rules, tier, cwd, hasUserNamespace: support.processes === "with-user", command };
+  const { landlockVersion, nativeLauncher } = support;
+  const request: LaunchRequest = { rules, tier, cwd, hasUserNamespace: support.processes === "with-user", landlockVersion, command };
+  const variables = nativeLauncher === null ? null : callListVariables(request);
+  if (nativeLauncher !== null && variables !== null) return { command: [nativeLauncher, ...command], env: variables };
   const env = { [launchVariable]: JSON.stringify(request) };
   const launcher = [...selfCommand, "__launch"];
   if (tier === "landlock") return { command: [...parentDeathArgs(tools, false), ...launcher], env };
   const extraArgs = ["--ipc", ...(rules.net === "off" ? ["--net"] : []), ...(support.processes === "with-user" ? ["--keep-caps"] : [])];
   return { command: [...parentDeathArgs(tools, true), ...unshareArgs(support, extraArgs), ...launcher], env };
+}
+
+/** The kernel allows 128 KB for a variable, and about 2 MB for all of them and the arguments. */
+const maxVariableLength = 100_000;
+const maxVariables = 12;
+
+/** The list of system calls as variables. Null if it is too long. */
+function callListVariables(request: LaunchRequest): Record<string, string> | null {
+  const bytes = createSandboxCalls(request, { createsNamespaces: true }).encode();
+  const text = bytes === null ? "" : encodeText(bytes);
+  const count = Math.ceil(text.length / maxVariableLength);
+  if (count === 0 || count > maxVariables) return null;
+  const parts = Array.from({ length: count }, (_, index) => text.slice(index * maxVariableLength, (index + 1) * maxVariableLength));
+  // The launcher joins them in the order of the environment.
+  return Object.fromEntries(parts.map((part, index) => [`${launchVariable}${index === 0 ? "" : `_${index}`}`, part]));
 }
 
 /**

@@ -16,7 +16,7 @@ import { createSlots, type Slots } from "../../kit/flow/slots.ts";
 import type { AgentsReport, AgentTrial, TrialCheck, TrialCheckName } from "../../protocol/api/agents.ts";
 import type { Api, TryAgentsParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
-import { loadSandboxSupport } from "../executors/executors.ts";
+import { loadSandboxSupport } from "../executors/sandbox-support.ts";
 import { cacheFindings } from "./agent-cache.ts";
 import { findInstalled } from "./external-agents.ts";
 import { findVersion } from "./list-agents.ts";

@@ -1,27 +1,16 @@
 // Starts executors in the sandbox that this machine supports: one for each policy, project and topmost session, at its
 // first use. It also builds the sandbox command for external CLIs.
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SandboxedCommand, SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import { startExecutor } from "../../executor/client.ts";
 import { toolEnvironment } from "../../executor/environment.ts";
 import { isTooBroad } from "../../kit/files/path-status.ts";
-import { reasonToRefuse } from "../../kit/process/trusted-programs.ts";
 import type { GitRunner } from "../../files/git.ts";
-import { programSearch, type AppContext } from "../app-context.ts";
+import type { AppContext } from "../app-context.ts";
 import type { ContainedGit } from "./contained-git.ts";
+import { forgetSandboxSupport, loadSandboxSupport } from "./sandbox-support.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy, SessionTag } from "../../protocol/api/policy.ts";
 import type { Executor, TurnInput } from "../../protocol/api/ports.ts";
@@ -43,7 +32,6 @@ import {
   writablePaths,
 } from "../../sandbox/rules.ts";
 import { sessionTagVariables } from "../../sandbox/enclosing-session.ts";
-import { version } from "../../version.ts";
 import type { NamedPaths } from "../../sandbox/git-config.ts";
 import { configuredPaths, findUnprotectableLink } from "../../sandbox/protected-paths.ts";
 import { holdConfiguredPaths, holdGitPlaceholders } from "./git-placeholders.ts";
@@ -108,7 +96,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     const launch = { command: sandboxed.command, launchEnv: sandboxed.env, env, cwd };
     const executor = startExecutor({ ...launch, sandbox: info, root: turn.root });
     // The cached probe result is wrong, so the next start probes again.
-    executor.ready.catch(() => rmSync(supportFile(ctx), { force: true }));
+    executor.ready.catch(() => forgetSandboxSupport(ctx));
     return guardExecutor(executor, guards, { drop: () => pool.drop(key), next: () => get(turn) });
   };
   const createScratchDirectory = (): string => {
@@ -183,22 +171,6 @@ function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, request: Sandbo
   };
   const agentEnv = { ...env, TMPDIR: info.temp, ...sessionTagVariables(sessionTagOf(turn)) };
   return { command, env: agentEnv, limits: { maxProcesses, maxMemoryBytes }, watchGuards };
-}
-
-/** The cached probe result of this boot, else a new probe. `anew` ignores the cache. */
-export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {}): Promise<SandboxSupport> {
-  const best = ctx.env["SKEIN_SANDBOX_BEST"] as SandboxSupport["tier"] | undefined;
-  const { machineKey, probeSandbox } = await import("../../sandbox/probe.ts");
-  const key = `${machineKey(version)} ${best ?? ""} ${ctx.selfCommand.join(" ")}`;
-  const cached = anew ? null : readCachedSupport(ctx, key);
-  if (cached !== null) return cached;
-  const support = await probeSandbox({
-    selfCommand: ctx.selfCommand,
-    programs: programSearch(ctx),
-    best,
-  });
-  if (!ctx.ephemeral) cacheSupport(ctx, key, support);
-  return support;
 }
 
 function requireSandbox(enforced: EnforcedPolicy, policy: Policy, support: SandboxSupport | null): EnforcedPolicy {
@@ -326,30 +298,4 @@ function removeTemp(directory: string): void {
 function makeAccessible(directory: string): void {
   for (const path of new Bun.Glob("copies/*/*/work/*").scanSync({ cwd: directory, onlyFiles: false, dot: true }))
     chmodSync(join(directory, path), 0o700);
-}
-
-function supportFile({ paths }: AppContext): string {
-  return join(paths.state, "sandbox.json");
-}
-
-function readCachedSupport(ctx: AppContext, key: string): SandboxSupport | null {
-  try {
-    const cached = JSON.parse(readFileSync(supportFile(ctx), "utf8")) as { key: string; machine: SandboxSupport };
-    const { untrusted } = programSearch(ctx);
-    // A cached program may by now be in a place that tools can write.
-    const programs = Object.values(cached.machine.tools ?? {});
-    const isTrusted = programs.every((program) => program.startsWith("/") && reasonToRefuse(program, untrusted) === null);
-    return cached.key === key && isTrusted ? cached.machine : null;
-  } catch {
-    return null;
-  }
-}
-
-function cacheSupport(ctx: AppContext, key: string, support: SandboxSupport): void {
-  try {
-    mkdirSync(ctx.paths.state, { recursive: true, mode: 0o700 });
-    writeFileSync(supportFile(ctx), `${JSON.stringify({ key, machine: support })}\n`, { mode: 0o600 });
-  } catch {
-    // The next start probes again.
-  }
 }

@@ -1,9 +1,12 @@
-// Restricts this process and its descendants with Landlock: the paths they may read and write, and without a network
+// Restricts a process and its descendants with Landlock: the paths they may read and write, and without a network
 // namespace the network. Signals and abstract sockets stay inside the sandbox. It can only remove rights.
-import { closeSync, lstatSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join, sep } from "node:path";
-import { errorName, openReal, type SystemCall } from "./syscalls.ts";
 import type { PathRule, SandboxRules } from "../rules.ts";
+import type { CallList, Result } from "./call-list.ts";
+import { openReal } from "./open-real.ts";
+import type { RawCalls } from "./raw-call.ts";
+import { callNumber } from "./syscalls.ts";
 
 const queryVersion = 1;
 
@@ -33,16 +36,15 @@ const writableDevices = ["null", "zero", "full", "tty"].map((name) => `/dev/${na
 const readableDevices = ["random", "urandom"].map((name) => `/dev/${name}`);
 
 /** 0 if the kernel has no Landlock. */
-function landlockVersion(call: SystemCall): number {
-  return Math.max(0, call("landlockCreate", null, 0, queryVersion));
+export function landlockVersion({ call }: RawCalls): number {
+  return Math.max(0, call(callNumber("landlockCreate"), [0, 0, queryVersion]));
 }
 
 /**
  * Also with mounts Landlock limits reading: a mount over a file is gone as soon as a program outside replaces the file, and
  * a secret that appears later has no mount.
  */
-export function restrictPaths(call: SystemCall, rules: SandboxRules, hasMounts: boolean): void {
-  const version = landlockVersion(call);
+export function restrictPaths(list: CallList, rules: SandboxRules, { hasMounts, version }: LandlockOptions): void {
   // Mounts protect the same paths. Version 1 would forbid moving files between directories.
   if (hasMounts && version < 2) return;
   if (!hasMounts && version < 3) throw new Error(`Landlock is at version ${version}; 3 is needed`);
@@ -52,8 +54,8 @@ export function restrictPaths(call: SystemCall, rules: SandboxRules, hasMounts: 
   const netRights = version >= 4 && limitsNet ? tcp : 0n;
   const attributes = new BigUint64Array([handled, netRights, version >= 6 ? scopes : 0n]);
   const size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
-  const ruleset = need(call("landlockCreate", attributes, size, 0), "create a ruleset");
-  const allow = (path: string, rights: bigint) => allowPath(call, ruleset, path, rights & handled);
+  const ruleset = list.open("landlockCreate", [new Uint8Array(attributes.buffer), size, 0], "create a ruleset of Landlock");
+  const allow = (path: string, rights: bigint) => allowPath(list, ruleset, path, rights & handled);
   const all = reading | writing | right.deviceControl;
   for (const { path, access } of rules.rules) {
     if (access === "write" || (access === "scratch" && hasMounts)) allow(path, all);
@@ -66,11 +68,15 @@ export function restrictPaths(call: SystemCall, rules: SandboxRules, hasMounts: 
   for (const path of readablePaths(rules.rules)) allow(path, reading);
   for (const path of parentPathsOf(rules.rules)) allow(path, right.readDir);
   if (limitsNet && rules.port !== undefined) {
-    need(call("landlockAdd", ruleset, portRule, new BigUint64Array([connectTcp, BigInt(rules.port)]), 0), "allow a port");
+    const attribute = new BigUint64Array([connectTcp, BigInt(rules.port)]);
+    list.call("landlockAdd", [ruleset, portRule, new Uint8Array(attribute.buffer), 0], "allow a port by Landlock");
   }
-  need(call("landlockRestrict", ruleset, 0), "restrict itself");
-  closeSync(ruleset);
+  list.call("landlockRestrict", [ruleset, 0], "restrict itself by Landlock");
+  list.close(ruleset);
 }
+
+/** `version` is 0 if the kernel has no Landlock. */
+export type LandlockOptions = { hasMounts: boolean; version: number };
 
 /** Every path that does not lead to a secret. Landlock can only allow, so the entries beside a secret are listed one by one. */
 export function readablePaths(rules: PathRule[]): string[] {
@@ -99,16 +105,18 @@ function parentPathsOf(rules: PathRule[]): string[] {
   return [sep, ...parents];
 }
 
-function allowPath(call: SystemCall, ruleset: number, path: string, rights: bigint): void {
+/** A path that is missing by now is not allowed. One that is now a link, or no directory any more, ends the launcher. */
+function allowPath(list: CallList, ruleset: Result, path: string, rights: bigint): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined || stat.isSymbolicLink()) return;
-  const file = openReal(call, path);
-  if (file < 0) return;
-  const bytes = Buffer.alloc(12);
-  bytes.writeBigUInt64LE(stat.isDirectory() ? rights : rights & onFiles, 0);
-  bytes.writeInt32LE(file, 8);
-  need(call("landlockAdd", ruleset, pathRule, bytes, 0), `allow ${path}`);
-  closeSync(file);
+  const file = openReal(list, path, "ignore");
+  const attribute = Buffer.alloc(12);
+  attribute.writeBigUInt64LE(stat.isDirectory() ? rights : rights & onFiles, 0);
+  const place = list.data(attribute);
+  list.storeResult({ offset: place.offset + 8 }, file);
+  // The kernel reads four arguments. With the last one the call is skipped if the path could not be opened.
+  list.call("landlockAdd", [ruleset, pathRule, place, 0, 0, file], `allow ${path} by Landlock`);
+  list.close(file);
 }
 
 function supportedRights(version: number): bigint {
@@ -125,9 +133,4 @@ function listNames(path: string): string[] {
 
 function isWithin(path: string, directory: string): boolean {
   return directory === sep || path === directory || path.startsWith(directory + sep);
-}
-
-function need(result: number, what: string): number {
-  if (result < 0) throw new Error(`Landlock can't ${what}: ${errorName(result)}`);
-  return result;
 }

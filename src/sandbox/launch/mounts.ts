@@ -1,160 +1,189 @@
 // Builds the file system of a sandboxed process from mounts: everything read-only, writable paths on top, secrets
-// covered, devices replaced. Runs in a private mount namespace, before the other restrictions.
-import { closeSync, mkdirSync, openSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+// covered, devices replaced. Its calls run in a private mount namespace, before the other restrictions.
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { errorName, openReal, type SystemCall } from "./syscalls.ts";
-import type { PathRule, SandboxRules } from "../rules.ts";
 import { sessionTagPaths, sessionTagText } from "../enclosing-session.ts";
+import type { PathRule, SandboxRules } from "../rules.ts";
+import type { CallList, OnError, Result } from "./call-list.ts";
+import { openReal } from "./open-real.ts";
 
-// Flags of the kernel: AT_FDCWD, O_PATH, OPEN_TREE_CLONE, AT_RECURSIVE, AT_EMPTY_PATH, O_CLOEXEC, and
-// MOVE_MOUNT_F_EMPTY_PATH with MOVE_MOUNT_T_EMPTY_PATH.
 const currentDirectory = -100;
 const pathOnly = 0o10000000;
 const cloneTree = 1;
 const recursive = 0x8000;
 const emptyPath = 0x1000;
 const closeOnExec = 0o2000000;
+/** O_WRONLY and O_CREAT. */
+const createForWriting = 0o101;
 const moveToFile = 4 | 0x40;
 const attribute = { readOnly: 1, noSuid: 2, noDev: 4 };
 const flag = { noSuid: 2, noDev: 4, noExec: 8 };
+/** Files that are open in the launcher beside the clones of mounts. */
+const otherFiles = 64;
 
 const devices = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/** Throws if the file system can't be built as the rules require. */
-export function mountView(call: SystemCall, sandbox: SandboxRules): void {
-  const view = new View(call);
-  const isMountable = ({ path, access }: PathRule) =>
-    path !== sep && !isWithin(path, "/dev") && (access !== "none" || statSync(path, { throwIfNoEntry: false }) !== undefined);
+export function mountView(list: CallList, sandbox: SandboxRules): void {
+  const view = new View(list, sandbox);
+  const isMountable = ({ path, access }: PathRule) => path !== sep && !isWithin(path, "/dev") && (access !== "none" || exists(path));
   const rules = sandbox.rules.filter(isMountable);
-  const cover = emptyFile(sandbox.copies);
-  const trees = new Map(rules.map((rule) => [rule, view.clone(rule.access === "none" ? cover : rule.path)]));
+  const emptyFile = makeEmptyFile(sandbox.copies);
+  const trees = new Map(
+    rules.filter(({ access }) => access !== "scratch").map((rule) => [rule, view.clone(rule.access === "none" ? emptyFile : rule.path)]),
+  );
   const nodes = devices.map((name) => ({ name, tree: view.clone(join("/dev", name)) }));
   const copiesTree = view.clone(sandbox.copies);
+  const coveredPaths = rules.filter(({ access }) => access === "none").map(({ path }) => path);
 
   view.restrict("/", attribute.readOnly | attribute.noSuid | attribute.noDev, recursive);
   view.devices(nodes);
-  if (sandbox.sessionTag !== undefined) writeFileSync(sessionTagPaths.file, sessionTagText(sandbox.sessionTag), { mode: 0o444 });
+  if (sandbox.sessionTag !== undefined) view.writeFile(sessionTagPaths.file, sessionTagText(sandbox.sessionTag), 0o444);
   view.attach(sandbox.copies, copiesTree, false);
-  const copies = rules.filter((rule) => rule.access === "scratch").map((rule) => ({ rule, ...copyOf(sandbox.copies, rule.path) }));
-  const coveredPaths: string[] = [];
   for (const rule of rules) {
-    const tree = trees.get(rule)!;
-    if (rule.access === "none") coveredPaths.push(...view.cover(rule.path, tree, hasRuleBelow(rules, rule)));
-    else if (rule.access === "scratch")
-      view.copy(
-        rule.path,
-        copies.find((copy) => copy.rule === rule)!,
-        sandbox.temp,
-      );
-    else view.attach(rule.path, tree, rule.access === "read");
+    // The options of an overlay name files by number. These numbers are above those of all open files.
+    if (rule.access === "scratch") view.overlay(rule.path, otherFiles + rules.length + devices.length);
+    else if (rule.access === "none") view.cover(rule.path, trees.get(rule)!, hasRuleBelow(rules, rule));
+    else {
+      const above = nearestRuleAbove(rules, rule);
+      if (above?.access === "none") view.makeMountPoint(rule.path, above.path);
+      view.attach(rule.path, trees.get(rule)!, rule.access === "read");
+    }
   }
-  for (const path of ["/dev", ...coveredPaths]) view.restrict(path, attribute.readOnly, 0);
-  for (const { upper, work } of copies) [upper, work].forEach((file) => closeSync(file));
+  for (const path of ["/dev", ...coveredPaths]) view.restrict(path, attribute.readOnly, 0, path === "/dev" ? undefined : "ignore-missing");
 }
 
 class View {
-  readonly #call: SystemCall;
+  readonly #list: CallList;
+  readonly #sandbox: SandboxRules;
 
-  constructor(call: SystemCall) {
-    this.#call = call;
+  constructor(list: CallList, sandbox: SandboxRules) {
+    this.#list = list;
+    this.#sandbox = sandbox;
   }
 
   /** Clones the mount at a path, to attach it later. */
-  clone(path: string): number {
-    const file = this.#need(openReal(this.#call, path), `open ${path}`);
-    const tree = this.#need(this.#call("openTree", file, "", cloneTree | recursive | emptyPath | closeOnExec), `clone ${path}`);
-    closeSync(file);
+  clone(path: string, onError?: OnError): Result {
+    const file = openReal(this.#list, path, onError);
+    const flags = cloneTree | recursive | emptyPath | closeOnExec;
+    const tree = this.#list.open("openTree", [file, "", flags], `clone ${path}`, onError);
+    this.#list.close(file);
     return tree;
   }
 
-  attach(path: string, tree: number, isReadOnly: boolean): void {
-    makeMountPoint(path, tree);
+  attach(path: string, tree: Result, isReadOnly: boolean): void {
     this.#move(tree, path);
     this.restrict(path, attribute.noSuid | attribute.noDev | (isReadOnly ? attribute.readOnly : 0), recursive);
   }
 
-  restrict(path: string, attributes: number, flags: number): void {
-    const request = new BigUint64Array([BigInt(attributes), 0n, 0n, 0n]);
-    this.#need(this.#call("mountSetattr", currentDirectory, path, flags, request, 32), `restrict ${path}`);
+  restrict(path: string, attributes: number, reach: number, onError?: OnError): void {
+    const request = this.#list.constant(new Uint8Array(new BigUint64Array([BigInt(attributes), 0n, 0n, 0n]).buffer));
+    this.#list.call("mountSetattr", [currentDirectory, path, reach, request, 32], `restrict ${path}`, onError);
   }
 
-  /** Covers a path with an empty directory or file that can't be opened. `isPassable` lets visible paths below be reached. */
-  cover(path: string, emptyTree: number, isPassable: boolean): string[] {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) return [];
-    if (!stat.isDirectory()) {
-      this.#move(emptyTree, path);
-      return [path];
-    }
-    this.#mount("tmpfs", path, flag.noSuid | flag.noDev | flag.noExec, `size=64k,nr_inodes=64,mode=${isPassable ? "0711" : "0000"}`);
-    return [path];
+  /**
+   * Covers a path with an empty directory or file that can't be opened. `isPassable` lets visible paths below be reached.
+   * A path that is missing by now needs no cover.
+   */
+  cover(path: string, emptyTree: Result, isPassable: boolean): void {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
+      const options = `size=64k,nr_inodes=64,mode=${isPassable ? "0711" : "0000"}`;
+      this.#mount("tmpfs", path, { flags: flag.noSuid | flag.noDev | flag.noExec, options, onError: "ignore-missing" });
+      this.#list.close(emptyTree);
+    } else this.#move(emptyTree, path, "ignore-missing");
   }
 
   /** Mounts an overlay, so that changes go to a private directory. Without overlays /tmp is private and the rest read-only. */
-  copy(path: string, { upper, work }: { upper: number; work: number }, temp: string): void {
-    const lower = openSync(path, pathOnly);
-    const fdPath = (file: number) => `/proc/self/fd/${file}`;
-    const options = `lowerdir=${fdPath(lower)},upperdir=${fdPath(upper)},workdir=${fdPath(work)}`;
-    const attempts = [`${options},userxattr`, options];
-    const isMounted = attempts.some((attempt) => this.#call("mount", "overlay", path, "overlay", flag.noSuid | flag.noDev, attempt) === 0);
-    closeSync(lower);
-    if (!isMounted && path === "/tmp") this.attach(path, this.clone(temp), false);
+  overlay(path: string, firstFile: number): void {
+    const { upper, work } = makeCopyDirectories(this.#sandbox.copies, path);
+    const directories = { lowerdir: path, upperdir: upper, workdir: work };
+    const options = Object.entries(directories).map(([name, directory], index) => {
+      const file = this.#list.open("openat", [currentDirectory, directory, pathOnly, 0], `open ${directory}`);
+      this.#list.call("dup3", [file, firstFile + index, closeOnExec], `open ${directory}`);
+      this.#list.close(file);
+      return `${name}=/proc/self/fd/${firstFile + index}`;
+    });
+    const mountWith = (extra: string[]) => {
+      const text = [...options, ...extra].join(",");
+      return this.#list.open("mount", ["overlay", path, "overlay", flag.noSuid | flag.noDev, text], "", "ignore");
+    };
+    const first = mountWith(["userxattr"]);
+    this.#list.ifFailed(first, () => {
+      const second = mountWith([]);
+      if (path === "/tmp") this.#list.ifFailed(second, () => this.attach(path, this.clone(this.#sandbox.temp), false));
+    });
+  }
+
+  /** Creates the mount point for a visible path inside a covered directory, which is an empty file system. */
+  makeMountPoint(path: string, covered: string): void {
+    const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? true;
+    for (const parent of pathsBetween(covered, isDirectory ? path : dirname(path))) {
+      this.#list.call("mkdirat", [currentDirectory, parent, 0o755], `create ${parent}`, "ignore-existing");
+    }
+    if (!isDirectory) this.writeFile(path, "", 0o644);
+  }
+
+  writeFile(path: string, text: string, mode: number, onError?: OnError): void {
+    const file = this.#list.open("openat", [currentDirectory, path, createForWriting, mode], `create ${path}`, onError);
+    if (text !== "") this.#list.call("write", [file, text, Buffer.byteLength(text)], `write ${path}`);
+    this.#list.close(file);
   }
 
   /** Mounts a /dev with harmless devices and private terminals. */
-  devices(nodes: { name: string; tree: number }[]): void {
-    this.#mount("tmpfs", "/dev", flag.noSuid | flag.noExec, "size=64k,nr_inodes=64,mode=0755");
+  devices(nodes: { name: string; tree: Result }[]): void {
+    this.#mount("tmpfs", "/dev", { flags: flag.noSuid | flag.noExec, options: "size=64k,nr_inodes=64,mode=0755" });
     for (const { name, tree } of nodes) {
-      writeFileSync(join("/dev", name), "");
+      this.writeFile(join("/dev", name), "", 0o644);
       this.#move(tree, join("/dev", name));
     }
-    for (const directory of ["/dev/pts", "/dev/shm"]) mkdirSync(directory);
-    this.#mount("devpts", "/dev/pts", flag.noSuid | flag.noExec, "newinstance,ptmxmode=0666,mode=620");
-    symlinkSync("pts/ptmx", "/dev/ptmx");
-    ["fd", "stdin", "stdout", "stderr"].forEach((name, index) =>
-      symlinkSync(`/proc/self/fd${index === 0 ? "" : `/${index - 1}`}`, `/dev/${name}`),
-    );
-    // Both are limited: its files use memory that no process has mapped, and each name uses memory of the kernel.
-    this.#mount("tmpfs", "/dev/shm", flag.noSuid | flag.noDev, "mode=1777,size=25%,nr_inodes=65536");
+    for (const directory of ["/dev/pts", "/dev/shm"]) {
+      this.#list.call("mkdirat", [currentDirectory, directory, 0o755], `create ${directory}`);
+    }
+    this.#mount("devpts", "/dev/pts", { flags: flag.noSuid | flag.noExec, options: "newinstance,ptmxmode=0666,mode=620" });
+    const links = { ptmx: "pts/ptmx", fd: "/proc/self/fd", stdin: "/proc/self/fd/0", stdout: "/proc/self/fd/1", stderr: "/proc/self/fd/2" };
+    for (const [name, target] of Object.entries(links)) {
+      this.#list.call("symlinkat", [target, currentDirectory, `/dev/${name}`], `create /dev/${name}`);
+    }
+    // Its files use memory that no process has mapped, and each name uses memory of the kernel.
+    this.#mount("tmpfs", "/dev/shm", { flags: flag.noSuid | flag.noDev, options: "mode=1777,size=25%,nr_inodes=65536" });
   }
 
-  #move(tree: number, path: string): void {
-    const target = this.#need(openReal(this.#call, path), `open ${path}`);
-    this.#need(this.#call("moveMount", tree, "", target, "", moveToFile), `mount ${path}`);
-    closeSync(target);
+  #move(tree: Result, path: string, onError?: OnError): void {
+    const target = openReal(this.#list, path, onError);
+    this.#list.call("moveMount", [tree, "", target, "", moveToFile], `mount ${path}`);
+    this.#list.close(target);
+    this.#list.close(tree);
   }
 
-  #mount(type: string, path: string, flags: number, options: string): void {
-    this.#need(this.#call("mount", type, path, type, flags, options), `mount ${type} at ${path}`);
-  }
-
-  #need(result: number, what: string): number {
-    if (result < 0) throw new Error(`can't ${what}: ${errorName(result)}`);
-    return result;
+  #mount(type: string, path: string, { flags, options, onError }: { flags: number; options: string; onError?: OnError }): void {
+    this.#list.call("mount", [type, path, type, flags, options], `mount ${type} at ${path}`, onError);
   }
 }
 
-/** Creates the mount point for a visible path inside a covered directory. */
-function makeMountPoint(path: string, tree: number): void {
-  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
-  if (statSync(`/proc/self/fd/${tree}`).isDirectory()) mkdirSync(path, { recursive: true });
-  else {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, "");
-  }
+/** The directories below `from`, down to `to`. */
+function pathsBetween(from: string, to: string): string[] {
+  return to === from || to.length < from.length ? [] : [...pathsBetween(from, dirname(to)), to];
 }
 
-function emptyFile(directory: string): string {
+function makeEmptyFile(directory: string): string {
   const path = join(directory, "nothing");
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) writeFileSync(path, "", { mode: 0 });
+  if (!exists(path)) writeFileSync(path, "", { mode: 0 });
   return path;
 }
 
-function copyOf(directory: string, original: string): { upper: number; work: number } {
+function makeCopyDirectories(directory: string, original: string): { upper: string; work: string } {
   const name = Bun.hash(original).toString(16);
   const [upper, work] = ["upper", "work"].map((part) => join(directory, name, part)) as [string, string];
   for (const path of [upper, work]) mkdirSync(path, { recursive: true });
-  return { upper: openSync(upper, pathOnly), work: openSync(work, pathOnly) };
+  return { upper, work };
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function nearestRuleAbove(rules: PathRule[], rule: PathRule): PathRule | undefined {
+  // The rules are sorted from the shortest path to the longest.
+  return rules.findLast((other) => other !== rule && isWithin(rule.path, other.path));
 }
 
 function hasRuleBelow(rules: PathRule[], rule: PathRule): boolean {

@@ -158,6 +158,6 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
 });
 
 test("no argument list or request body contained a key", () => {
-  expect(watch.lists().some((list) => list.includes("__launch"))).toBe(true);
+  expect(watch.lists().some((list) => list.includes("/launcher-"))).toBe(true);
   for (const texts of [bodies, watch.lists()]) expect(texts.filter((text) => canaryPattern.test(text)).map(excerptAround)).toEqual([]);
 });

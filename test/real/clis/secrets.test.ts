@@ -107,7 +107,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     });
 
     test("no stream, request body or argument list contained a key", () => {
-      expect(watch.lists().some((list) => list.includes("__launch"))).toBe(true);
+      expect(watch.lists().some((list) => list.includes("/launcher-"))).toBe(true);
       for (const texts of [printed, bodies, watch.lists()])
         expect(texts.filter((text) => canaryPattern.test(text)).map(excerptAround)).toEqual([]);
     });

@@ -58,8 +58,8 @@ describe.each(people)("as $name", (person) => {
         outputOf(outside, [...person.prefix, ...doctor], "namespaces"),
         outputOf(outside, [...user, outside.world.bun, wrapper, ...doctor], "namespaces"),
       ]);
-      expect(usual).toContain("fully enforced (namespaces)");
-      expect(reduced).toContain("mostly enforced (namespaces)");
+      expect(usual).toContain("fully enforced (namespaces, native launcher)");
+      expect(reduced).toContain("mostly enforced (namespaces, native launcher)");
       expect(reduced).toContain("not enforced: named pipes outside");
     });
   });

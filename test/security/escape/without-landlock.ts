@@ -1,6 +1,7 @@
 // Executes a command on a kernel that seems to have no Landlock: a filter answers the first call of Landlock with ENOSYS.
 import { ptr } from "bun:ffi";
-import { cString, cStrings, openSystemCalls } from "../../../src/sandbox/launch/syscalls.ts";
+import { openRawCalls } from "../../../src/sandbox/launch/raw-call.ts";
+import { callNumber } from "../../../src/sandbox/launch/syscalls.ts";
 
 const landlockCreate = 444;
 const noSuchCall = 38;
@@ -13,13 +14,13 @@ const program = Buffer.concat([
   instruction(give, errorAction | noSuchCall),
   instruction(give, allowAction),
 ]);
-const call = openSystemCalls();
-call("prctl", 38, 1, 0, 0, 0);
-if (call("seccomp", 1, 0, new BigUint64Array([BigInt(program.length / 8), BigInt(ptr(program))])) !== 0) throw new Error("no filter");
+const { call } = openRawCalls();
+call(callNumber("prctl"), [38, 1]);
+const filter = new BigUint64Array([BigInt(program.length / 8), BigInt(ptr(program))]);
+if (call(callNumber("seccomp"), [1, 0, ptr(filter)]) !== 0) throw new Error("no filter");
 const command = process.argv.slice(2);
-const environment = Object.entries(process.env).map(([name, value]) => `${name}=${value}`);
-call("execve", cString(command[0]!), cStrings(command).pointers, cStrings(environment).pointers);
-throw new Error(`can't execute ${command[0]}`);
+const { exitCode } = Bun.spawnSync(command, { stdio: ["inherit", "inherit", "inherit"] });
+process.exit(exitCode);
 
 function instruction(code: number, value: number, ifTrue = 0, ifFalse = 0): Buffer {
   const bytes = Buffer.alloc(8);
