@@ -12,10 +12,12 @@ export type CallArgument = number | string | Uint8Array | DataPointer | Result;
 /** Failures that do not matter. Any other ends the launcher with the call's description and the name of the error. */
 export type OnError = "ignore" | "ignore-missing" | "ignore-existing";
 
+export type EntryRules = { ruleset: Result; forDirectory: DataPointer; forFile: DataPointer };
+
 type Row = { operation: number; slot: number; onError: number; kinds: number[]; values: number[]; message: number };
 
 /** Must be as in native/launcher.c. */
-export const operation = { fork: 0xff01, execute: 0xff02, storePointer: 0xff03, storeResult: 0xff04 };
+export const operation = { fork: 0xff01, execute: 0xff02, storePointer: 0xff03, storeResult: 0xff04, allowEntries: 0xff05 };
 export const argumentKind = { number: 0, pointer: 1, result: 2, failure: 3 };
 const maxArguments = 6;
 export const onErrorCode = { fail: 0, ignore: 1, "ignore-missing": 2, "ignore-existing": 3 };
@@ -28,6 +30,7 @@ const errorNameCount = 134;
 export class CallList {
   readonly #rows: Row[] = [];
   readonly #data: Uint8Array[] = [];
+  readonly #texts = new Map<string, DataPointer>();
   readonly #constants = new Map<string, DataPointer>();
   #dataLength = 0;
   /** Slot 0 takes the results that nobody uses. */
@@ -86,6 +89,16 @@ export class CallList {
     this.#add({ operation: operation.storeResult, args: [place, result], slot: 0, what: "store" });
   }
 
+  /**
+   * Allows by Landlock every entry of a directory, except for the named ones and for links. The launcher fills its files into
+   * the rules, which are structures of the kernel.
+   */
+  allowEntries(directory: string, except: string[], rules: EntryRules): void {
+    const names = Buffer.from([".", "..", ...except, ""].map((name) => `${name}\0`).join(""));
+    const args = [rules.ruleset, directory, names, rules.forDirectory, rules.forFile];
+    this.#add({ operation: operation.allowEntries, args, slot: 0, what: `allow the entries of ${directory} by Landlock` });
+  }
+
   data(bytes: Uint8Array): DataPointer {
     const offset = this.#dataLength;
     // Structures start at a multiple of eight.
@@ -96,7 +109,7 @@ export class CallList {
     return { offset };
   }
 
-  /** Bytes that no call changes. Equal ones are stored once. */
+  /** Bytes that no call changes, except right before each use. Equal ones are stored once. */
   constant(bytes: Uint8Array): DataPointer {
     const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
     const stored = this.#constants.get(key);
@@ -107,7 +120,11 @@ export class CallList {
   }
 
   text(text: string): DataPointer {
-    return this.constant(Buffer.from(`${text}\0`));
+    const stored = this.#texts.get(text);
+    if (stored !== undefined) return stored;
+    const pointer = this.data(Buffer.from(`${text}\0`));
+    this.#texts.set(text, pointer);
+    return pointer;
   }
 
   dataBytes(): Uint8Array {

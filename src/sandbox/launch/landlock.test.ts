@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { readablePaths } from "./landlock.ts";
@@ -19,8 +19,18 @@ const rules = (...given: [string, PathRule["access"]][]): PathRule[] => [
   { path: "/", access: "read" },
   ...given.map(([path, access]) => ({ path: join(root, path), access })),
 ];
+/** Every path that the rules make readable, as the launcher finds them. */
+function expand(given: PathRule[]): string[] {
+  const { paths, directories } = readablePaths(given);
+  const entries = directories.flatMap(({ path, except }) => {
+    if (!existsSync(path)) return [];
+    const names = readdirSync(path).filter((name) => !except.includes(name));
+    return names.map((name) => join(path, name));
+  });
+  return [...paths, ...entries];
+}
 const readable = (given: PathRule[]) =>
-  readablePaths(given)
+  expand(given)
     .filter((path) => path.startsWith(root))
     .map((path) => path.slice(root.length + 1))
     .toSorted();
@@ -39,11 +49,16 @@ describe("readable paths", () => {
   });
 
   test("a directory without secrets is one readable path", () => {
-    const all = readablePaths(rules());
+    const all = expand(rules());
     expect(all).toContain("/usr");
     expect(all).not.toContain("/");
     expect(all).not.toContain("/dev");
     expect(all.some((path) => path.startsWith("/dev/"))).toBe(false);
+  });
+
+  test("a secret inside a visible path of a hidden directory stays hidden", () => {
+    const given = rules(["skein", "none"], ["skein/skills", "read"], ["skein/skills/b", "none"]);
+    expect(readable(given)).toEqual(["home", "other", "skein/skills/a"]);
   });
 
   test("a missing secret hides nothing", () => {

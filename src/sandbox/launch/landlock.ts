@@ -1,7 +1,7 @@
 // Restricts a process and its descendants with Landlock: the paths they may read and write, and without a network
 // namespace the network. Signals and abstract sockets stay inside the sandbox. It can only remove rights.
-import { lstatSync, readdirSync } from "node:fs";
-import { join, sep } from "node:path";
+import { lstatSync } from "node:fs";
+import { basename, dirname, sep } from "node:path";
 import type { PathRule, SandboxRules } from "../rules.ts";
 import type { CallList, Result } from "./call-list.ts";
 import { openReal } from "./open-real.ts";
@@ -29,7 +29,7 @@ const onFiles = right.execute | right.writeFile | right.readFile | right.truncat
 const tcp = 0b11n;
 const connectTcp = 0b10n;
 const scopes = 0b11n;
-const pathRule = 1;
+export const pathRule = 1;
 const portRule = 2;
 
 const writableDevices = ["null", "zero", "full", "tty"].map((name) => `/dev/${name}`);
@@ -65,7 +65,14 @@ export function restrictPaths(list: CallList, rules: SandboxRules, { hasMounts, 
     for (const path of writableDevices) allow(path, all);
     for (const path of readableDevices) allow(path, reading);
   }
-  for (const path of readablePaths(rules.rules)) allow(path, reading);
+  const { paths, directories } = readablePaths(rules.rules);
+  for (const path of paths) allow(path, reading);
+  const entryRules = {
+    ruleset,
+    forDirectory: list.data(pathRuleBytes(reading & handled)),
+    forFile: list.data(pathRuleBytes(reading & handled & onFiles)),
+  };
+  for (const { path, except } of directories) list.allowEntries(path, except, entryRules);
   for (const path of parentPathsOf(rules.rules)) allow(path, right.readDir);
   if (limitsNet && rules.port !== undefined) {
     const attribute = new BigUint64Array([connectTcp, BigInt(rules.port)]);
@@ -78,20 +85,38 @@ export function restrictPaths(list: CallList, rules: SandboxRules, { hasMounts, 
 /** `version` is 0 if the kernel has no Landlock. */
 export type LandlockOptions = { hasMounts: boolean; version: number };
 
-/** Every path that does not lead to a secret. Landlock can only allow, so the entries beside a secret are listed one by one. */
-export function readablePaths(rules: PathRule[]): string[] {
-  const hidden = [...rules.filter((rule) => rule.access === "none").map((rule) => rule.path), "/dev"];
-  const secretsBelow = (path: string) => hidden.filter((secret) => isWithin(secret, path));
+/** `directories` have secrets below them. All their entries are readable except for the named ones. */
+export type ReadablePaths = { paths: string[]; directories: { path: string; except: string[] }[] };
+
+/** Every path that does not lead to a secret. Landlock can only allow, so the entries beside a secret are allowed one by one. */
+export function readablePaths(rules: PathRule[]): ReadablePaths {
+  const hidden = new Set([...rules.filter((rule) => rule.access === "none").map((rule) => rule.path), "/dev"]);
   const visible = rules.filter((rule) => rule.access !== "none").map((rule) => rule.path);
   const paths: string[] = [];
-  const visit = (path: string): void => {
-    const secrets = secretsBelow(path);
-    if (secrets.includes(path)) return void paths.push(...visible.filter((other) => other !== path && isWithin(other, path)));
-    if (secrets.length === 0) return void paths.push(path);
-    for (const name of listNames(path)) visit(join(path, name));
+  const exceptions = new Map<string, Set<string>>();
+  for (const secret of hidden) {
+    paths.push(...visible.filter((path) => path !== secret && isWithin(path, secret)));
+    for (let path = secret; path !== sep; path = dirname(path)) {
+      const names = exceptions.get(dirname(path)) ?? new Set();
+      names.add(basename(path));
+      exceptions.set(dirname(path), names);
+    }
+  }
+  const directories = [...exceptions].map(([path, names]) => ({ path, except: [...names] }));
+  return {
+    // A visible path with a secret below it is among the directories.
+    paths: paths.filter((path) => !exceptions.has(path)),
+    directories: directories.filter(({ path }) => !isHidden(path, hidden, visible)),
   };
-  visit(sep);
-  return paths;
+}
+
+/** Whether the longest rule for a path hides it. */
+function isHidden(path: string, hidden: ReadonlySet<string>, visible: string[]): boolean {
+  for (let parent = path; ; parent = dirname(parent)) {
+    if (hidden.has(parent)) return true;
+    if (visible.includes(parent)) return false;
+    if (parent === sep) return false;
+  }
 }
 
 /** The parents of secrets. They can be listed, because otherwise the files beside a secret could not be found. */
@@ -110,9 +135,7 @@ function allowPath(list: CallList, ruleset: Result, path: string, rights: bigint
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined || stat.isSymbolicLink()) return;
   const file = openReal(list, path, "ignore");
-  const attribute = Buffer.alloc(12);
-  attribute.writeBigUInt64LE(stat.isDirectory() ? rights : rights & onFiles, 0);
-  const place = list.data(attribute);
+  const place = list.constant(pathRuleBytes(stat.isDirectory() ? rights : rights & onFiles));
   list.storeResult({ offset: place.offset + 8 }, file);
   // The kernel reads four arguments. With the last one the call is skipped if the path could not be opened.
   list.call("landlockAdd", [ruleset, pathRule, place, 0, 0, file], `allow ${path} by Landlock`);
@@ -123,12 +146,11 @@ function supportedRights(version: number): bigint {
   return (1n << BigInt([0, 13, 14, 15, 15, 16][Math.min(version, 5)]!)) - 1n;
 }
 
-function listNames(path: string): string[] {
-  try {
-    return lstatSync(path).isDirectory() ? readdirSync(path) : [];
-  } catch {
-    return [];
-  }
+/** The structure of a rule for a path. The launcher fills in the file. */
+function pathRuleBytes(rights: bigint): Uint8Array {
+  const bytes = Buffer.alloc(12);
+  bytes.writeBigUInt64LE(rights, 0);
+  return bytes;
 }
 
 function isWithin(path: string, directory: string): boolean {

@@ -1,15 +1,20 @@
 // The launcher in JavaScript: sandboxes its own process and then executes the requested program. It is used where the
 // native launcher can't run. If a call of the list fails, it ends with one line that says which, and starts nothing.
 import { ptr } from "bun:ffi";
+import { readdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
 import { messageOf } from "../../protocol/api/error.ts";
 import { type LaunchRequest, launchVariable } from "../launch-request.ts";
 import { argumentKind, type CallList, onErrorCode, operation } from "./call-list.ts";
 import { openRawCalls, type RawCalls } from "./raw-call.ts";
+import { pathRule } from "./landlock.ts";
 import { createSandboxCalls } from "./sandbox-calls.ts";
-import { errorName } from "./syscalls.ts";
+import { currentDirectory, openRealHow } from "./open-real.ts";
+import { callNumber, errorName } from "./syscalls.ts";
 
 const missing = -2;
 const existing = -17;
+const invalid = -22;
 const executeProgram = { x64: 59, arm64: 221 };
 
 /** Returns only if it failed, with the reason. */
@@ -56,10 +61,48 @@ type RowContext = { calls: RawCalls; data: Buffer; base: number; execute: () => 
 function runRow(number: number, values: number[], { calls, data, base, execute }: RowContext): number {
   const [place = 0, value = 0] = values;
   if (number === operation.execute) return execute();
+  if (number === operation.allowEntries) return allowEntries(values as AllowArguments, { calls, data, base });
   if (number === operation.storePointer) data.writeBigUInt64LE(BigInt(value), place - base);
   else if (number === operation.storeResult) data.writeInt32LE(value, place - base);
   else return calls.call(number, values);
   return 0;
+}
+
+type AllowArguments = [ruleset: number, directory: number, names: number, forDirectory: number, forFile: number];
+
+/** As in native/launcher.c: a directory or an entry that can't be opened is not allowed. */
+function allowEntries(args: AllowArguments, { calls, data, base }: Omit<RowContext, "execute">): number {
+  const [ruleset, directory, names, forDirectory, forFile] = args;
+  const path = textAt(data, directory - base);
+  const except = new Set(namesAt(data, names - base));
+  for (const name of listNames(path).filter((entry) => !except.has(entry))) {
+    const entry = Buffer.from(`${join(path, name)}\0`);
+    const how = new BigUint64Array(openRealHow);
+    const file = calls.call(callNumber("openat2"), [currentDirectory, ptr(entry), ptr(how), 24]);
+    if (file < 0) continue;
+    for (const rule of [forDirectory, forFile]) data.writeInt32LE(file, rule - base + 8);
+    const add = (rule: number) => calls.call(callNumber("landlockAdd"), [ruleset, pathRule, rule, 0]);
+    const first = add(forDirectory);
+    const result = first === invalid ? add(forFile) : first;
+    calls.call(callNumber("close"), [file]);
+    if (result < 0) return result;
+  }
+  return 0;
+}
+
+/** The names end with an empty one. */
+function namesAt(data: Buffer, offset: number): string[] {
+  const name = textAt(data, offset);
+  return name === "" ? [] : [name, ...namesAt(data, offset + Buffer.byteLength(name) + 1)];
+}
+
+/** Follows no link. Empty if the path is no directory or can't be read. */
+function listNames(path: string): string[] {
+  try {
+    return realpathSync(path) === path ? readdirSync(path) : [];
+  } catch {
+    return [];
+  }
 }
 
 function textAt(data: Buffer, offset: number): string {

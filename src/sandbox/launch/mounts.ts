@@ -5,9 +5,8 @@ import { dirname, join, sep } from "node:path";
 import { sessionTagPaths, sessionTagText } from "../enclosing-session.ts";
 import type { PathRule, SandboxRules } from "../rules.ts";
 import type { CallList, OnError, Result } from "./call-list.ts";
-import { openReal } from "./open-real.ts";
+import { currentDirectory, openReal } from "./open-real.ts";
 
-const currentDirectory = -100;
 const pathOnly = 0o10000000;
 const cloneTree = 1;
 const recursive = 0x8000;

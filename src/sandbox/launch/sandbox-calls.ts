@@ -7,6 +7,7 @@ import { sendListeningSocket } from "../namespace-port.ts";
 import { CallList } from "./call-list.ts";
 import { restrictPaths } from "./landlock.ts";
 import { mountView } from "./mounts.ts";
+import { currentDirectory } from "./open-real.ts";
 import { type Arch, type FilterOptions, filterProgram } from "./seccomp.ts";
 
 /** PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP, PR_CAP_AMBIENT and PR_CAP_AMBIENT_CLEAR_ALL. */
@@ -24,7 +25,6 @@ const datagram = 2;
 const setInterfaceFlags = 0x8914;
 /** IFF_UP and IFF_RUNNING. */
 const interfaceUp = 0x41;
-const currentDirectory = -100;
 const writeOnly = 1;
 
 export type SandboxCallsOptions = {

@@ -60,9 +60,10 @@ const commonNumbers = {
 
 export type CallName = keyof (typeof numbers)["x64"] | keyof typeof commonNumbers;
 
+const byName: Readonly<Record<CallName, number>> = { ...numbers[process.arch as "x64" | "arm64"], ...commonNumbers };
+
 export function callNumber(name: CallName): number {
-  const byName: Record<string, number> = { ...numbers[process.arch as "x64" | "arm64"], ...commonNumbers };
-  return byName[name]!;
+  return byName[name];
 }
 
 export function errorName(result: number): string {

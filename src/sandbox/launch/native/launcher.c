@@ -7,7 +7,7 @@
 
 #if defined(__x86_64__)
 enum { SYS_read = 0, SYS_write = 1, SYS_close = 3, SYS_mmap = 9, SYS_rt_sigaction = 13, SYS_clone = 56, SYS_execve = 59, SYS_wait4 = 61,
-       SYS_kill = 62, SYS_prctl = 157, SYS_exit_group = 231, SYS_pipe2 = 293, SYS_getpid = 39 };
+       SYS_kill = 62, SYS_prctl = 157, SYS_exit_group = 231, SYS_pipe2 = 293, SYS_getpid = 39, SYS_getdents64 = 217 };
 
 static long system_call(long number, const long *a) {
   long result;
@@ -23,7 +23,7 @@ static long system_call(long number, const long *a) {
 __asm__(".globl _start\n_start:\n  mov %rsp, %rdi\n  and $-16, %rsp\n  call launch\n");
 #elif defined(__aarch64__)
 enum { SYS_read = 63, SYS_write = 64, SYS_close = 57, SYS_mmap = 222, SYS_rt_sigaction = 134, SYS_clone = 220, SYS_execve = 221,
-       SYS_wait4 = 260, SYS_kill = 129, SYS_prctl = 167, SYS_exit_group = 94, SYS_pipe2 = 59, SYS_getpid = 172 };
+       SYS_wait4 = 260, SYS_kill = 129, SYS_prctl = 167, SYS_exit_group = 94, SYS_pipe2 = 59, SYS_getpid = 172, SYS_getdents64 = 61 };
 
 static long system_call(long number, const long *a) {
   register long x8 __asm__("x8") = number;
@@ -49,7 +49,7 @@ enum { NO_ENTRY = 2, EXISTS = 17 };
 /* What happens if a row fails. A row that uses the result of a failed row is skipped. */
 enum { MUST_SUCCEED = 0, MAY_FAIL = 1, MAY_BE_MISSING = 2, MAY_EXIST = 3 };
 /* Operations beside system calls. */
-enum { OP_FORK = 0xff01, OP_EXECUTE = 0xff02, OP_STORE_POINTER = 0xff03, OP_STORE_RESULT = 0xff04 };
+enum { OP_FORK = 0xff01, OP_EXECUTE = 0xff02, OP_STORE_POINTER = 0xff03, OP_STORE_RESULT = 0xff04, OP_ALLOW_ENTRIES = 0xff05 };
 /* A row with an argument of kind FAILURE runs only if the named row failed. Otherwise it counts as done. */
 enum { NUMBER = 0, POINTER = 1, RESULT = 2, FAILURE = 3 };
 
@@ -176,6 +176,71 @@ static long fork_and_wait(void) {
   end(128 + signal);
 }
 
+enum { SYS_openat2 = 437, SYS_landlock_add_rule = 445, CURRENT_DIRECTORY = -100, INVALID = 22 };
+enum { DIRECTORY_FLAGS = 02200000 /* a directory, close on exec */, ENTRY_FLAGS = 012000000 /* only the path, close on exec */ };
+
+struct open_how {
+  uint64_t flags, mode, resolve;
+};
+
+struct path_rule {
+  uint64_t rights;
+  int32_t file;
+} __attribute__((packed));
+
+struct entry {
+  uint64_t inode, offset;
+  uint16_t length;
+  uint8_t type;
+  char name[];
+};
+
+/* Opens without following any link. */
+static long open_real(long directory, const char *path, uint64_t flags) {
+  struct open_how how = {flags, 0, 4};
+  return CALL(SYS_openat2, directory, (long)path, (long)&how, sizeof how);
+}
+
+static int is_equal(const char *one, const char *other) {
+  while (*one && *one == *other) one += 1, other += 1;
+  return *one == *other;
+}
+
+/* The names end with an empty one. */
+static int is_among(const char *name, const char *names) {
+  for (; *names; names += length_of(names) + 1)
+    if (is_equal(name, names)) return 1;
+  return 0;
+}
+
+/*
+ * Allows by Landlock every entry of a directory, except for the named ones and for links. Landlock can only allow, so the
+ * entries beside a secret are allowed one by one. A directory or an entry that can't be opened is not allowed.
+ */
+static long allow_entries(const long *a) {
+  const char *names = (const char *)a[2];
+  struct path_rule *for_directory = (struct path_rule *)a[3], *for_file = (struct path_rule *)a[4];
+  long directory = open_real(CURRENT_DIRECTORY, (const char *)a[1], DIRECTORY_FLAGS);
+  if (directory < 0) return 0;
+  char buffer[4096] __attribute__((aligned(8)));
+  long result = 0, length;
+  while (result == 0 && (length = CALL(SYS_getdents64, directory, (long)buffer, sizeof buffer)) > 0)
+    for (long at = 0; at < length && result == 0;) {
+      struct entry *entry = (struct entry *)(buffer + at);
+      at += entry->length;
+      if (is_among(entry->name, names)) continue;
+      long file = open_real(directory, entry->name, ENTRY_FLAGS);
+      if (file < 0) continue;
+      for_directory->file = for_file->file = (int32_t)file;
+      result = CALL(SYS_landlock_add_rule, a[0], 1, (long)for_directory, 0);
+      /* Some rights exist only for directories. */
+      if (result == -INVALID) result = CALL(SYS_landlock_add_rule, a[0], 1, (long)for_file, 0);
+      CALL(SYS_close, file);
+    }
+  CALL(SYS_close, directory);
+  return result;
+}
+
 __attribute__((noreturn, used)) void launch(long *stack) {
   long count = stack[0];
   char **arguments = (char **)(stack + 1);
@@ -214,6 +279,8 @@ __attribute__((noreturn, used)) void launch(long *stack) {
       *(long *)values[0] = values[1];
     else if (row->operation == OP_STORE_RESULT)
       *(int32_t *)values[0] = (int32_t)values[1];
+    else if (row->operation == OP_ALLOW_ENTRIES)
+      result = allow_entries(values);
     else
       result = system_call(row->operation, values);
     results[row->slot] = result;
