@@ -20,9 +20,10 @@ export type PortReceiver = {
 
 const unixFamily = 1;
 const inetFamily = 2;
-const stream = 1;
+const streamSocket = 1;
 const closeOnExec = 0o2000000;
 const nonBlocking = 0o4000;
+/** MSG_CMSG_CLOEXEC and MSG_DONTWAIT. */
 const receiveFlags = 0x4000_0000 | 0x40;
 const queueLength = 511;
 const pollMs = 3;
@@ -31,7 +32,7 @@ const pollMs = 3;
 export function createPortReceiver(): PortReceiver {
   const libc = openLibrary();
   const ends = new Int32Array(2);
-  if (libc.socketpair(unixFamily, stream | closeOnExec, 0, ptr(ends)) !== 0) throw new Error("can't create a socket pair");
+  if (libc.socketpair(unixFamily, streamSocket | closeOnExec, 0, ptr(ends)) !== 0) throw new Error("can't create a socket pair");
   const open = new Set(ends);
   const close = (end: number) => {
     if (open.delete(end)) closeSync(end);
@@ -53,7 +54,7 @@ export function createPortReceiver(): PortReceiver {
 
 /** Calls of the launcher, after the loopback is up. Connections wait in the queue until they are accepted. */
 export function sendListeningSocket(list: CallList, port: number): void {
-  const socket = list.open("socket", [inetFamily, stream | closeOnExec | nonBlocking, 0], "create a socket");
+  const socket = list.open("socket", [inetFamily, streamSocket | closeOnExec | nonBlocking, 0], "create a socket");
   const address = Buffer.alloc(16);
   address.writeUInt16LE(inetFamily, 0);
   address.writeUInt16BE(port, 2);
@@ -61,12 +62,12 @@ export function sendListeningSocket(list: CallList, port: number): void {
   list.call("bind", [socket, address, address.length], `bind port ${port}`);
   list.call("listen", [socket, queueLength], `listen on port ${port}`);
   const byte = list.data(new Uint8Array(1));
-  const pieces = list.data(new Uint8Array(new BigUint64Array([0n, 1n]).buffer));
-  list.storePointer(pieces, byte);
+  const vector = list.data(new Uint8Array(new BigUint64Array([0n, 1n]).buffer));
+  list.storePointer(vector, byte);
   const control = list.data(controlMessage(0));
   list.storeResult({ offset: control.offset + fileOffset }, socket);
   const header = list.data(new Uint8Array(new BigUint64Array([0n, 0n, 0n, 1n, 0n, BigInt(controlBytes), 0n]).buffer));
-  list.storePointer({ offset: header.offset + 16 }, pieces);
+  list.storePointer({ offset: header.offset + 16 }, vector);
   list.storePointer({ offset: header.offset + 32 }, control);
   list.call("sendmsg", [launcherSocketFd, header, 0], "send the port");
   list.close(socket);
@@ -86,13 +87,16 @@ function controlMessage(file: number): Buffer {
   return control;
 }
 
-/** A message of one byte and one file descriptor. The caller must keep `retained` alive as long as it is used. */
+/**
+ * A message of one byte and one file descriptor, as a C `msghdr` with a control message of type SCM_RIGHTS. The caller must
+ * keep `retained` alive as long as the message is used.
+ */
 function messageWith(file: number): { header: BigUint64Array; control: Buffer; retained: unknown[] } {
   const byte = new Uint8Array(1);
-  const pieces = new BigUint64Array([BigInt(ptr(byte)), 1n]);
+  const vector = new BigUint64Array([BigInt(ptr(byte)), 1n]);
   const control = controlMessage(file);
-  const header = new BigUint64Array([0n, 0n, BigInt(ptr(pieces)), 1n, BigInt(ptr(control)), BigInt(controlBytes), 0n]);
-  return { header, control, retained: [byte, pieces] };
+  const header = new BigUint64Array([0n, 0n, BigInt(ptr(vector)), 1n, BigInt(ptr(control)), BigInt(controlBytes), 0n]);
+  return { header, control, retained: [byte, vector] };
 }
 
 function receiveFile(libc: ReturnType<typeof openLibrary>, from: number): number | null {

@@ -7,6 +7,8 @@ import type { PathRule, SandboxRules } from "../rules.ts";
 import type { CallList, OnError, Result } from "./call-list.ts";
 import { currentDirectory, openReal } from "./open-real.ts";
 
+// Flags of the kernel: O_PATH, OPEN_TREE_CLONE, AT_RECURSIVE, AT_EMPTY_PATH, O_CLOEXEC, and MOVE_MOUNT_F_EMPTY_PATH with
+// MOVE_MOUNT_T_EMPTY_PATH.
 const pathOnly = 0o10000000;
 const cloneTree = 1;
 const recursive = 0x8000;
@@ -74,9 +76,9 @@ class View {
     this.restrict(path, attribute.noSuid | attribute.noDev | (isReadOnly ? attribute.readOnly : 0), recursive);
   }
 
-  restrict(path: string, attributes: number, reach: number, onError?: OnError): void {
+  restrict(path: string, attributes: number, flags: number, onError?: OnError): void {
     const request = this.#list.constant(new Uint8Array(new BigUint64Array([BigInt(attributes), 0n, 0n, 0n]).buffer));
-    this.#list.call("mountSetattr", [currentDirectory, path, reach, request, 32], `restrict ${path}`, onError);
+    this.#list.call("mountSetattr", [currentDirectory, path, flags, request, 32], `restrict ${path}`, onError);
   }
 
   /**
@@ -142,7 +144,7 @@ class View {
     for (const [name, target] of Object.entries(links)) {
       this.#list.call("symlinkat", [target, currentDirectory, `/dev/${name}`], `create /dev/${name}`);
     }
-    // Its files use memory that no process has mapped, and each name uses memory of the kernel.
+    // Both are limited: its files use memory that no process has mapped, and each name uses memory of the kernel.
     this.#mount("tmpfs", "/dev/shm", { flags: flag.noSuid | flag.noDev, options: "mode=1777,size=25%,nr_inodes=65536" });
   }
 

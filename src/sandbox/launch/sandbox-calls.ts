@@ -119,7 +119,7 @@ function limitProcesses(list: CallList, max: number): void {
 
 /**
  * Leaves half of the user's inotify instances and watches to programs outside: the kernel counts those of the sandbox
- * for the same user. A limit of the own user namespace is the only means, so there is none for root.
+ * for the same user. Only a user namespace can have such a limit, so there is none for root, which has no user namespace.
  */
 function limitInotify(list: CallList): void {
   for (const name of ["instances", "watches"]) {
