@@ -51,7 +51,7 @@ async function main(argv: string[]): Promise<number> {
       import("./app/process-context.ts"),
     ]);
     processContext ??= createProcessContext({ ...socket, startedAt, enclosingSession });
-    // Inside a session our configuration is hidden. The user must first read that no turn can start there.
+    // Inside a session our configuration can't be read. That must not hide the error that no turn can start there.
     const isInside = enclosingSession()?.nesting === false;
     const api = createApp({
       env: overrides.env ?? process.env,

@@ -7,7 +7,7 @@ import { keyHint, findVendor, stripUrlSecrets } from "./vendors.ts";
 
 export type Failure = {
   error: TurnError;
-  /** "once" for a failure that is likely to repeat if the second try fails too. */
+  /** "once": one retry only, because a second failure of this kind is unlikely to be temporary. */
   retry: "never" | "once" | "backoff";
   retryAfterMs?: number;
 };

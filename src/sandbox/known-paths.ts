@@ -60,10 +60,11 @@ const groups: readonly SecretGroup[] = [
   { directory: "Library/Application Support", names: [...configNames, "Google/Chrome", "Firefox", "Arc", ...editorSecrets(editors)] },
 ];
 
-/**
- * Settings that the program creates for everyone and can't work without. They are hidden only if they contain a credential.
- */
 const credentialPattern = /_authToken|_password|<apikeys>|<packageSourceCredentials>/i;
+/**
+ * Settings files of package managers, which create them for every user and can't work without them. A file is hidden only
+ * if it contains a credential.
+ */
 const settingsFiles = [".yarnrc", ".nuget/NuGet/NuGet.Config", ".config/NuGet/NuGet.Config"];
 
 const machineSecrets = [

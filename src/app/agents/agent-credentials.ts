@@ -24,7 +24,7 @@ export function credentialSources({ env, paths, providers }: AppContext): Creden
   return { env, home: paths.home, config: (vendor) => providers[vendor] };
 }
 
-/** For a CLI that works with any vendor, the model decides the vendor. */
+/** The full name of a vendor's default model. It selects the vendor of a CLI that works with several. */
 export function defaultModelOf(vendor: string): string {
   return `${vendor}/${findVendor(vendor)?.defaultModel ?? ""}`;
 }

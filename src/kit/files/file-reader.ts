@@ -31,7 +31,7 @@ export class FileReader {
     this.#files.set(path, Buffer.from(text));
   }
 
-  /** Every other file is unsafe from now on. */
+  /** From now on reading any file that was not read or put before throws. */
   seal(): void {
     this.#isSealed = true;
   }

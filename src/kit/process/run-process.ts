@@ -1,5 +1,6 @@
-// Runs one program to its end, in its own session and process group and without stdin. stdout and stderr share a pipe,
-// so that their order is kept, unless the caller wants to tell them apart. Memory is bounded. A program that is stopped ends with its whole family.
+// Runs one program to its end, in its own session and process group and without stdin. stdout and stderr share a pipe, so
+// that their order is kept, unless the caller sets `separateStreams`. Memory is bounded. A program that is stopped ends
+// with its whole family.
 import { closeSync } from "node:fs";
 import { startCountdown } from "../flow/countdown.ts";
 import type { PauseGate } from "../flow/pause-gate.ts";

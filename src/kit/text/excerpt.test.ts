@@ -8,7 +8,7 @@ function excerptOf(bytes: Uint8Array, head: number, tail: number, chunk: number)
   return excerpt.text();
 }
 
-test("a stream within the limits is returned completely, whatever its chunks", () => {
+test("a stream within the limits is returned completely, in chunks of any size", () => {
   const text = "één\n漢字\n".repeat(200);
   const bytes = new TextEncoder().encode(text);
   for (const chunk of [1, 7, 1000, 1e6]) expect(excerptOf(bytes, 1000, 3000, chunk)).toEqual({ text, cutBytes: 0 });

@@ -25,7 +25,7 @@ export const turnOutput = z.looseObject({
 export const coreToolSchemas = {
   work_with: {
     input: z.strictObject({
-      agent: line(1_000).describe("or a model that it brings"),
+      agent: line(1_000).describe("or a model that it uses"),
       task: text,
       session_id: sessionId.describe("any name; reuse it to continue"),
       role: text.optional(),
@@ -124,17 +124,17 @@ export const coreToolSchemas = {
 
 /** The schema in a tool list. Limits, patterns and defaults of results are removed: a model can't use them, and they cost tokens. */
 export function toolListSchema(schema: z.ZodType, side: "input" | "output"): Record<string, unknown> {
-  const unshown = new Set(side === "input" ? bounds : [...bounds, "required"]);
-  return shortened(z.toJSONSchema(schema, { io: side, unrepresentable: "any" }), unshown) as Record<string, unknown>;
+  const hiddenKeys = new Set(side === "input" ? bounds : [...bounds, "required"]);
+  return shortened(z.toJSONSchema(schema, { io: side, unrepresentable: "any" }), hiddenKeys) as Record<string, unknown>;
 }
 
 const bounds = ["$schema", "additionalProperties", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
 
-function shortened(value: unknown, unshown: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) return value.map((item) => shortened(item, unshown));
+function shortened(value: unknown, hiddenKeys: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => shortened(item, hiddenKeys));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(withNull(value as Record<string, unknown>)).filter(([key]) => !unshown.has(key));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, shortened(inner, unshown)]));
+  const entries = Object.entries(withNull(value as Record<string, unknown>)).filter(([key]) => !hiddenKeys.has(key));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, shortened(inner, hiddenKeys)]));
 }
 
 /** Shortens `{anyOf: [{type: T}, {type: "null"}]}` to `{type: [T, "null"]}`. */

@@ -8,7 +8,7 @@ export type * from "../schema/team.ts";
 export const strategies = ["parallel", "sequential", "pipeline", "adaptive"] as const;
 export type Strategy = (typeof strategies)[number];
 
-/** The workspace of a member: its own git worktree, the project itself, or an empty directory. */
+/** The workspace of a member: its own clone of the team's repository, the project itself, or an empty directory. */
 export const workspaceKinds = ["worktree", "project", "plain"] as const;
 export type WorkspaceKind = (typeof workspaceKinds)[number];
 
@@ -119,13 +119,13 @@ function applyToMember(team: TeamRecord, event: MemberEvent): void {
   }
 }
 
-/** Failed members are tried again when the team is resumed; until then they wait. */
+/** Marks failed members as waiting, because a resumed team tries them again. */
 export function markFailedForRetry(team: TeamRecord): void {
   for (const { isOver, members } of team.phases)
     for (const member of members) if (!isOver && member.state === "failed") member.state = "waiting";
 }
 
-/** The team has no running turn: running members were interrupted, and wait until it is resumed. */
+/** Marks running members as waiting. Call it if the team has no running turn: they were interrupted. */
 export function markRunningAsWaiting(team: TeamRecord): void {
   for (const member of membersOf(team)) if (member.state === "running") member.state = "waiting";
 }

@@ -32,7 +32,7 @@ describe("the size of the next request", () => {
     expect(estimateRequestTokens([textNode("user", "x"), counted, resultNode("a", 3000)])).toBeLessThan(2900);
   });
 
-  test("after a compaction the size is estimated anew, because the vendor's count is obsolete", () => {
+  test("after a compaction the size is estimated again, because the vendor's count is obsolete", () => {
     const counted = callNode("a", { usage: { ...zeroUsage, input: 90_000 } });
     expect(estimateRequestTokens([textNode("user", "x"), counted, resultNode("a", 10), compaction(null)])).toBeLessThan(100);
   });

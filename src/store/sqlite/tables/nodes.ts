@@ -6,7 +6,7 @@ import { nodesPerTree } from "../migrations.ts";
 import { type NodeRow, nodeColumns, toNodes, treeOf } from "../rows/node-row.ts";
 import { sessionRow } from "../rows/session-row.ts";
 import { sql } from "../sql.ts";
-import { hasTail, isTail } from "./sessions.ts";
+import { endsWithTail, isTail } from "./sessions.ts";
 
 const selectNodes = sql`select ${nodeColumns} from nodes c`;
 
@@ -18,7 +18,7 @@ export function findNode(db: Db, idOrTail: string): Node {
   const tail = idOrTail.toLowerCase();
   const exact = node(db, tail);
   if (exact) return exact;
-  const matches = isTail(tail) ? db.values<NodeRow>`${selectNodes} where ${hasTail("c.id", tail)} limit 20` : [];
+  const matches = isTail(tail) ? db.values<NodeRow>`${selectNodes} where ${endsWithTail("c.id", tail)} limit 20` : [];
   if (matches.length === 1) return toNodes(db, matches)[0]!;
   if (matches.length === 0)
     throw new Fault("node-unknown", `there is no node "${idOrTail}"`, { hint: "`skein show` lists the nodes of a session" });

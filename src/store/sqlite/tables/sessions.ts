@@ -80,7 +80,7 @@ export function updateSession(db: Db, id: string, change: SessionChange): Sessio
       updated_at: Date.now(),
     };
     const name = change.name === undefined ? row.name : change.name;
-    refuseWrongName(name, row.project, () => db.run`update sessions set ${assignments(values)} where n = ${row.n}`);
+    writeNamed(name, row.project, () => db.run`update sessions set ${assignments(values)} where n = ${row.n}`);
     return requireSession(db, id);
   });
 }
@@ -100,11 +100,12 @@ export function insertSession(db: Db, { tree, tip, at }: Position, session: NewS
     forked_session: session.forkedFrom?.session ?? null,
     forked_node: session.forkedFrom?.node ?? null,
   };
-  refuseWrongName(session.name, session.project, () => db.run`insert into sessions ${columnsAndValues(values)}`);
+  writeNamed(session.name, session.project, () => db.run`insert into sessions ${columnsAndValues(values)}`);
   return requireSession(db, id);
 }
 
-function refuseWrongName(name: string | null, project: string, write: () => unknown): void {
+/** Checks the name of a session, and runs the write that stores it. Throws if another session of the project has the name. */
+function writeNamed(name: string | null, project: string, write: () => unknown): void {
   if (name !== null) checkSessionName(name);
   try {
     write();
@@ -124,7 +125,7 @@ function nodeInTree(db: Db, node: string, session: SessionRow): number {
 }
 
 function sessionsWithTail(db: Db, tail: string): SessionRow[] {
-  return isTail(tail) ? db.rows<SessionRow>`${selectSessions} where ${hasTail("s.id", tail.toLowerCase())} limit 20` : [];
+  return isTail(tail) ? db.rows<SessionRow>`${selectSessions} where ${endsWithTail("s.id", tail.toLowerCase())} limit 20` : [];
 }
 
 /** Whether the text can be the end of an id: four or more hex digits. */
@@ -133,7 +134,7 @@ export function isTail(text: string): boolean {
 }
 
 /** The condition that an id ends with `tail`. The last four digits have an index. */
-export function hasTail(column: "s.id" | "c.id", tail: string): Sql {
+export function endsWithTail(column: "s.id" | "c.id", tail: string): Sql {
   const id = new Sql(column);
   return sql`substr(${id}, -4) = ${tail.slice(-4)} and substr(${id}, -length(${tail})) = ${tail}`;
 }
