@@ -7,6 +7,7 @@ import { type AgentEntry, externalAgentNames, externalAgents } from "../agents/e
 import { groupAgent } from "../agents/group/group-agent.ts";
 import { readContextFiles } from "../agents/native/request/context-files.ts";
 import { nativeAgent } from "../agents/native/native-agent.ts";
+import type { SpawnTargets } from "../agents/native/tools/spawn-session.ts";
 import { shellAgent } from "../agents/shell.ts";
 import { teamAgent } from "../agents/team/team-agent.ts";
 import { findProject } from "../config/paths.ts";
@@ -15,9 +16,10 @@ import { createEngine, type EngineDeps } from "../engine/engine.ts";
 import { ensurePlanFile, isPlanFile } from "../files/plan-file.ts";
 import type { GitRunner } from "../files/git.ts";
 import { lazy } from "../kit/flow/lazy.ts";
-import { searchPath } from "../kit/process/trusted-programs.ts";
+import { findProgram, searchPath } from "../kit/process/trusted-programs.ts";
 import { chooseModel } from "../models/choose-model.ts";
 import { bindModel } from "../models/stream.ts";
+import { vendorAuth, vendors } from "../models/vendors.ts";
 import type { Api } from "../protocol/api/api.ts";
 import type { Agent, ProjectGuards, Snapshots, TeamDirectories, Worktrees } from "../protocol/api/ports.ts";
 import { catalogText } from "../skills/catalog.ts";
@@ -27,7 +29,7 @@ import type { Store } from "../store/store.ts";
 import { configuredEntries, createExternalAgents } from "./agents/external-agents.ts";
 import { createTeamDirectories } from "./agents/team-directories.ts";
 import { createApiMethods } from "./api-methods.ts";
-import { createAppContext, loadRoles, type AppContext, type AppOptions } from "./app-context.ts";
+import { createAppContext, loadRoles, programSearch, type AppContext, type AppOptions } from "./app-context.ts";
 import { createExecutors, type ExecutorProvider } from "./executors/executors.ts";
 import { createFileFinder } from "./find-files.ts";
 import { createHistorySource } from "./history-source.ts";
@@ -122,6 +124,7 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     toolEnv,
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
     skills: (directory, project) => loadSkills(ctx, directory, project),
+    spawnTargets: createSpawnTargets(ctx, configuredNames.agents),
   });
   const shell = shellAgent({ executor: executors.get, toolEnv, enforced });
   const group = groupAgent({
@@ -141,6 +144,22 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
   });
   const external = createExternalAgents(ctx, executors, configuredAgents);
   return { agents: [native, shell, group, team, ...external], teams: createTeamDirectories(worktrees) };
+}
+
+/** Reads only the environment and looks programs up in PATH, once, because it is on the way to the first request. */
+function createSpawnTargets(ctx: AppContext, configuredAgents: readonly string[]): () => SpawnTargets {
+  let targets: SpawnTargets | null = null;
+  return () => {
+    if (targets !== null) return targets;
+    const { env, providers } = ctx;
+    const search = programSearch(ctx);
+    const installed = externalAgentNames.filter((name) => findProgram(name, search).path !== null);
+    const agents = [...installed, ...configuredAgents];
+    const hasKey = (name: string) => vendorAuth(name, { env, config: providers[name] }).source !== null;
+    const ready = vendors.filter(({ name, defaultModel }) => defaultModel !== "" && hasKey(name));
+    const models = ready.map(({ name, defaultModel }) => `${name}/${defaultModel}`);
+    return (targets = { agents: agents.length === 0 ? [] : ["native", ...agents], models });
+  };
 }
 
 /** Loaded with the first turn that has tools. */

@@ -40,6 +40,7 @@ const delegateResult = (answer: Exclude<Answer, Error>, index: number): Delegate
   status: "ok",
   answer: typeof answer === "string" ? answer : "",
   transcript: null,
+  readTranscript: async () => "",
   spent: { usage: zeroUsage, costUsd: 0.25 },
   left: { tokens: null, costUsd: null, children: null },
   ...(typeof answer === "string" ? {} : answer),

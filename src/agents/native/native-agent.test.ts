@@ -46,6 +46,7 @@ async function runTurn(
     },
     toolEnv: {},
     contextFiles: () => [],
+    spawnTargets: () => ({ agents: [], models: [] }),
     skills: () => ({ text: "", paths: [] }),
   });
   let count = 0;

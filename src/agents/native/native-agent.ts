@@ -16,6 +16,7 @@ import { estimateRequest, stepLimitError } from "./request/request-size.ts";
 import { needsInputError } from "./tools/ask-user.ts";
 import { runCalls, withDistinctIds } from "./tools/call-tool.ts";
 import { offeredTools } from "./tools/offered-tools.ts";
+import type { SpawnTargets } from "./tools/spawn-session.ts";
 import { teamTools } from "./tools/team-tools.ts";
 import { answerTooLong, endOf, noAnswer, refusal, repeatedInvalidCalls, schemaViolation } from "./turn-errors.ts";
 import { addNode, agentNode, priceUsage, type LoopState } from "./turn-state.ts";
@@ -42,6 +43,8 @@ export type NativeAgentDeps = {
   toolEnv: Record<string, string>;
   contextFiles: (directory: string, project: string) => { path: string; text: string }[];
   skills: (directory: string, project: string) => { text: string; paths: string[] };
+  /** The agents and models that spawn_session names. Must be fast: it is called before the first request. */
+  spawnTargets: () => SpawnTargets;
 };
 
 const maxInvalidRounds = 3;
@@ -85,7 +88,10 @@ async function* takeTurn(deps: NativeAgentDeps, input: TurnInput, context: TurnC
 }
 
 async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): Promise<LoopState> {
-  const tools = [...offeredTools({ ...input, canAsk: context.canAsk }), ...(context.team === undefined ? [] : teamTools)];
+  const tools = [
+    ...offeredTools({ ...input, canAsk: context.canAsk }, deps.spawnTargets),
+    ...(context.team === undefined ? [] : teamTools),
+  ];
   const model = await deps.model(input.model);
   const { system, skillPaths } = buildSystemPrompt(deps, input, tools);
   await checkPrice(model, input.limits);

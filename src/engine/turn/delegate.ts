@@ -12,6 +12,8 @@ import { inheritedOptions } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { addSpent, withSubSessions, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
+import { toTranscriptLines } from "../../protocol/json/transcript-lines.ts";
+import { headerLine } from "../../store/transcript.ts";
 import { narrowToolLevel, narrowPolicy } from "./narrow-policy.ts";
 import { freeTextRolePrompt, findRole, joinInstructions, withRole } from "./roles.ts";
 import { findAgent, openSession } from "./open-session.ts";
@@ -54,6 +56,7 @@ export function createDelegate(execution: TurnExecution): {
         status: ended.turn.status ?? "broken",
         answer: ended.answer,
         transcript: ended.session.transcript,
+        readTranscript: () => transcriptText(running.store, ended.session),
         spent,
         left: account.budget.remaining(),
         ...exit,
@@ -66,6 +69,11 @@ export function createDelegate(execution: TurnExecution): {
   }
 
   return { delegate, spent: () => total };
+}
+
+async function transcriptText(store: Store, session: Session): Promise<string> {
+  const lines = (await store.sessionNodes(session.id)).flatMap(toTranscriptLines).map((line) => JSON.stringify(line));
+  return [headerLine(session), ...lines, ""].join("\n");
 }
 
 /** Finds or opens the sub-session. Takes its slot in the budget, and returns the slot if that fails. */

@@ -147,6 +147,8 @@ export type DelegateResult = {
   status: TurnEnd["status"];
   answer: string;
   transcript: string | null;
+  /** The text of its transcript, from the store: an ephemeral run has no file. */
+  readTranscript: () => Promise<string>;
   spent: Spent;
   error?: TurnEnd["error"];
   /** Exit code of a command; null if a signal ended it. */

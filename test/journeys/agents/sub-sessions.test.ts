@@ -1,7 +1,7 @@
 // Sub-sessions in the whole program: many at once, watched from their parent, with one budget, and sub-sessions that
 // fail, are stopped or take too long.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ModelServer, type ScriptSource, startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { type Script, shellScript } from "../../../src/scripted-model/script.ts";
@@ -102,8 +102,26 @@ describe("many sub-sessions at once", () => {
     const body = server.main().at(-1)!.text;
     expect(body.length).toBeLessThan(40_000);
     expect(body).toMatch(/begin x+[^x]+x+ end/);
-    expect(readFileSync(join(skein.project, "answer.txt"), "utf8")).toBe(long);
+    const [head, ...lines] = readFileSync(join(skein.project, "answer.txt"), "utf8").trim().split("\n");
+    expect(JSON.parse(head!)).toMatchObject({ is_sub_session: true, task: "long" });
+    expect(lines.map((line) => (JSON.parse(line) as { content: string }).content)).toEqual(["long", long]);
   });
+});
+
+test("spawn_session names the installed agents and a model of each vendor with a key, and an unknown provider gets the list", async () => {
+  useScript(delegateTo({ look: shellScript([], "seen") }, { provider: "nonesuch" }));
+  const bin = join(skein.root, "bin");
+  mkdirSync(bin);
+  for (const name of ["claude", "codex"]) writeFileSync(join(bin, name), "#!/bin/sh\n", { mode: 0o755 });
+  const env = { PATH: `${bin}:/usr/bin:/bin` };
+  expect((await skein.run(["run", "everything", ...model], { env })).code).toBe(0);
+  const [first, second] = server.main();
+  const tools = (first!.body as { tools: { name: string; input_schema: { properties: Record<string, { description?: string }> } }[] })
+    .tools;
+  const { agent, model: named } = tools.find(({ name }) => name === "spawn_session")!.input_schema.properties;
+  expect(agent?.description).toBe("native, claude, codex");
+  for (const vendor of ["anthropic", "openai", "gemini"]) expect(named?.description).toContain(`${vendor}/`);
+  expect(second!.text).toContain("the agents are: native, claude, codex, gemini, opencode, pi; the vendors are: anthropic, openai");
 });
 
 test("a sub-session has its role and its parent's appended system prompt, and can't spawn", async () => {

@@ -241,7 +241,7 @@ describe("spawn_session", () => {
         is_sub_session: true,
         task: "count the files",
       });
-      expect(readFileSync(join(skein.project, "answers", "count.txt"), "utf8").trim()).toBe("there are three files");
+      expect(readFileSync(join(skein.project, "answers", "count.txt"), "utf8")).toBe(transcript);
 
       const subSessionRequests = server.main().filter((request) => !request.text.includes("delegate it"));
       expect(subSessionRequests).toHaveLength(2);

@@ -50,6 +50,7 @@ function fullModelName({ vendor, model, effort }: ReturnType<typeof parseModelNa
 
 function unknownAgent(name: string, agents: string[]): Fault {
   const near = nearestWord(name, agents);
-  const hint = `the agents are: ${agents.join(", ")}; a model's name works too`;
+  const vendorNames = vendors.map((vendor) => vendor.name).join(", ");
+  const hint = `the agents are: ${agents.join(", ")}; the vendors are: ${vendorNames}; a model's name works too`;
   return new Fault("not-installed", `no agent or model "${name}"${near === null ? "" : `; did you mean ${near}?`}`, { hint });
 }

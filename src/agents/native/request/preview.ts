@@ -9,7 +9,7 @@ import { systemPrompt } from "./system-prompt.ts";
 import { offeredTools } from "../tools/offered-tools.ts";
 
 export async function preview(deps: NativeAgentDeps, input: PreviewInput): Promise<Preview> {
-  const tools = offeredTools(input);
+  const tools = offeredTools(input, deps.spawnTargets);
   const { system } = buildSystemPrompt(deps, input, tools);
   const messages = renderMessages(input.path);
   const previews = messages.map(({ role, parts }) => ({

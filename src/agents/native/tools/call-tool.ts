@@ -55,8 +55,14 @@ export async function callTool(call: CallPart, ctx: ToolCallContext): Promise<{ 
     const result = await runCall(call, ctx);
     return "ask" in result ? result : { node: resultNode(call, result), isInvalid: false };
   } catch (error) {
-    return { node: resultNode(call, { text: messageOf(error), isError: true }), isInvalid: false };
+    return { node: resultNode(call, { text: errorText(error), isError: true }), isInvalid: false };
   }
+}
+
+/** With the hint, which lists the choices if a name is unknown. */
+function errorText(error: unknown): string {
+  const hint = error instanceof Fault ? error.hint : undefined;
+  return hint === undefined ? messageOf(error) : `${messageOf(error)} (${hint})`;
 }
 
 /** Some servers use one id for all calls of a message. Each call needs its own id, or a result would be lost. */

@@ -21,7 +21,7 @@ export const spawnSessionTool: ToolDefinition = {
       model: { type: "string" },
       role: { type: "string" },
       attachable: { type: "boolean" },
-      output_file: { type: "string", description: "Save the answer here" },
+      output_file: { type: "string", description: "Save its transcript here" },
       sandbox: {
         type: "object",
         properties: { network: { type: "boolean" }, extra_write_paths: { type: "array", items: { type: "string" } } },
@@ -30,6 +30,16 @@ export const spawnSessionTool: ToolDefinition = {
     required: ["task"],
   },
 };
+
+/** Agents that are installed, and a model of every vendor with a key. */
+export type SpawnTargets = { agents: readonly string[]; models: readonly string[] };
+
+/** The tool with the names of agents and models, which the model can't know otherwise. */
+export function withTargets(tool: ToolDefinition, { agents, models }: SpawnTargets): ToolDefinition {
+  const nameList = (names: readonly string[]) => ({ type: "string" as const, ...(names.length > 0 && { description: names.join(", ") }) });
+  const properties = { ...tool.parameters.properties, agent: nameList(agents), model: nameList(models) };
+  return { ...tool, parameters: { ...tool.parameters, properties } };
+}
 
 const maxAnswerBytes = 24 * 1024;
 const maxInputLength = 160;
@@ -57,7 +67,7 @@ export async function runSpawnSession(call: CallPart, ctx: ToolCallContext): Pro
     },
   });
   output.flush();
-  const saved = outputFile === undefined ? "" : await saveAnswer(outputFile, result.answer, ctx);
+  const saved = outputFile === undefined ? "" : await saveTranscript(outputFile, await result.readTranscript(), ctx);
   const error = result.error === undefined ? "" : `${result.error.message}\n${nextStepText(result)}`;
   const answer = cutText(result.answer, maxAnswerBytes, { keep: "both" }).text;
   return { text: `${answer}${answer === "" ? "" : "\n\n"}${error}${resultFooter(result)}${saved}`, isError: result.status !== "ok" };
@@ -94,7 +104,7 @@ function parseSandbox(value: Record<string, unknown>): DelegateRequest["sandbox"
 }
 
 /** Writes through the executor, because the model chose the path: the session's policy must apply. */
-async function saveAnswer(path: string, content: string, { input, executor, context }: ToolCallContext): Promise<string> {
+async function saveTranscript(path: string, content: string, { input, executor, context }: ToolCallContext): Promise<string> {
   const outcome = await executor.callTool(
     "write",
     { path, content },
