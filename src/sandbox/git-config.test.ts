@@ -74,3 +74,9 @@ describe("named paths", () => {
     expect(pathsNamedBy([pipe, huge, join(root, "none")], { worktrees: ["/p"], home: "/me", owners })).toEqual({ hooks: [], includes: [] });
   });
 });
+
+test("a section that never ends is read in linear time", () => {
+  // A pattern that goes back for each space would take hours.
+  const endless = ["[", "[a", '[a "'].map((start) => start + " ".repeat(1 << 20));
+  for (const text of endless) expect(parseGitConfig(`${text}\n[core]\n\teditor = vi\n`)).toEqual([{ key: "core.editor", value: "vi" }]);
+});

@@ -19,7 +19,8 @@ export function parseGitConfig(content: string): GitSetting[] {
   const settings: GitSetting[] = [];
   let section = "";
   // Each pattern starts where the one before ended. The last one skips a comment, or a line that git would refuse.
-  const header = /\[\s*([^\]\s"]*)\s*(?:"((?:[^"\\]|\\.)*)"\s*)?\]/y;
+  // No two parts of a pattern match the same letter in a row: a hostile file would make the search quadratic.
+  const header = /\[([\w.-]*)(?:[ \t\r]+"((?:[^"\\\n]|\\.)*)")?\]/y;
   const name = /([a-z][a-z0-9-]*)[ \t]*(=)?/iy;
   const rest = /[^\n]*/y;
   const takeNext = (pattern: RegExp, at: number) => {

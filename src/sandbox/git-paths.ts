@@ -1,28 +1,21 @@
 // Lists the files of a git repository that tools need to write, and those they must not write: the user's next git
 // command would run a changed hook or setting.
-import {
-  closeSync,
-  constants,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, constants, linkSync, lstatSync, mkdirSync, readdirSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { makeDirectorySafely, openSafely, ownersFor, readSafely } from "../kit/files/safe-file.ts";
+import { realPath } from "../kit/files/path-status.ts";
+import { makeDirectorySafely, openSafely, ownersFor, readRegularFile, readSafely } from "../kit/files/safe-file.ts";
 
 const maxModules = 512;
 const maxBorrowed = 16;
+const maxTextBytes = 1 << 20;
 
 /** The paths that commits write: the repository inside the project, or the shared repository of a worktree. */
 export function writableGitPaths(project: string): string[] {
   const inside = join(project, ".git");
   if (kindOf(inside) === "directory" && isRepository(inside)) return hasLinks(inside) ? [] : [inside];
-  const gitDir = linkedDirectory(project);
+  // Resolved once: a link that replaces a directory of this path later must not lead to another one.
+  const named = linkedDirectory(project);
+  const gitDir = named === null ? null : realPath(named);
   if (gitDir === null) return [];
   const shared = resolve(gitDir, readLine(join(gitDir, "commondir")) ?? ".");
   // The project may be untrusted, so the repository must name the project too.
@@ -180,18 +173,16 @@ function readLine(path: string): string | null {
   return readText(path)?.slice(0, 4096).split("\n", 1)[0]!.trim() ?? null;
 }
 
+/** Never waits for a pipe. The text only names paths, which are checked. */
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFile(path, { maxBytes: maxTextBytes, isCut: true })?.toString() ?? null;
   } catch {
     return null;
   }
 }
 
 function isSame(a: string, b: string): boolean {
-  try {
-    return realpathSync(a) === realpathSync(b);
-  } catch {
-    return false;
-  }
+  const real = realPath(a);
+  return real !== null && real === realPath(b);
 }

@@ -14,6 +14,8 @@ export type ProbeOptions = {
   programs: ProgramSearch;
   /** The path of the native launcher. It is used if it works. */
   nativeLauncher?: string | null;
+  /** Creates a private directory for an attempt. It is removed afterwards. */
+  createDirectory?: () => string;
   /** The best tier to try, for tests of machines without the better ones. */
   best?: SandboxSupport["tier"];
   /** Time limit for each attempt. */
@@ -110,7 +112,7 @@ function noSandbox(tools: SandboxSupport["tools"]): SandboxSupport {
 type TrialResult = { problem: string | null; canWritePipes: boolean };
 
 async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promise<TrialResult> {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-probe-")));
+  const directory = (options.createDirectory ?? temporaryDirectory)();
   try {
     const paths = ["open", "closed", "secret", "temp", "copies"].map((name) => join(directory, name));
     for (const path of paths) mkdirSync(path);
@@ -152,6 +154,10 @@ async function outputOf(options: SandboxCommandOptions, tryMs: number | undefine
   } catch (error) {
     return messageOf(error);
   }
+}
+
+function temporaryDirectory(): string {
+  return realpathSync(mkdtempSync(join(tmpdir(), "skein-probe-")));
 }
 
 const success = "sandbox works";

@@ -188,10 +188,19 @@ test("a project below a scratch path is no scratch copy, under every policy", ()
   ).toEqual(["write", "read", "read"]);
 });
 
-test("rules use real paths, and of missing paths only secrets that may appear have a rule", () => {
+test("a project or an added directory that is now a link gets no rule, and neither does its target", () => {
   const { at, places } = makeHome();
-  symlinkSync(places.project, join(at, "link"));
-  const { rules } = createSandboxRules(policy("workspace"), { ...places, project: join(at, "link"), directory: join(at, "link") });
+  const link = join(at, "link");
+  symlinkSync(join(at, "home/.ssh"), link);
+  const asked = policy("workspace", { addDirs: [link], allowWrite: [link] });
+  const { rules } = createSandboxRules(asked, { ...places, project: link, directory: link });
+  expect(rules.filter(({ path }) => path === link)).toEqual([]);
+  expect(accessTo(rules, join(at, "home/.ssh/id"))).toBe("none");
+});
+
+test("of missing paths only secrets that may appear have a rule", () => {
+  const { at, places } = makeHome();
+  const { rules } = createSandboxRules(policy("workspace"), places);
   expect(rules).toContainEqual({ path: places.project, access: "write" });
   const missing = rules.filter((rule) => !existsSync(rule.path)).map((rule) => rule.path);
   expect(missing.filter((path) => path.startsWith(join(at, "home/")))).not.toEqual([]);

@@ -33,6 +33,7 @@ export type SandboxRules = {
   sessionTag?: SessionTag;
 };
 
+/** The project, the directory and the paths of the policy have no links. A path that has one gets no rule. */
 export type SandboxPaths = {
   project: string;
   directory: string;
@@ -58,16 +59,13 @@ const memoryShare = 0.75;
 /** For every policy except `full`, which has no sandbox. */
 export function createSandboxRules(policy: Policy, paths: SandboxPaths): SandboxRules {
   const writable = writablePaths(policy, paths);
-  const accessByPath = new Map<string, PathRule["access"]>([["/", "read"]]);
-  const setAccess = (access: PathRule["access"], targets: string[]) => {
-    for (const path of targets.map(realPathOf)) if (path !== null) accessByPath.set(path, access);
-  };
-  setAccess("scratch", scratchPaths(paths.home));
+  const { accessByPath, setAccess, setRealAccess } = createAccessTable();
+  setRealAccess("scratch", scratchPaths(paths.home));
   // Landlock keeps a missing secret unreadable when it appears. Mounts need an existing path.
   for (const path of missingSecrets(realPathOf(paths.home) ?? paths.home)) accessByPath.set(path, "none");
-  setAccess("none", secretPaths(paths));
-  setAccess("none", [paths.own.config, paths.own.data, paths.own.state]);
-  setAccess("read", readableSkeinPaths(paths));
+  setRealAccess("none", secretPaths(paths));
+  setRealAccess("none", [paths.own.config, paths.own.data, paths.own.state]);
+  setRealAccess("read", readableSkeinPaths(paths));
   const hidden = [...accessByPath].flatMap(([path, access]) => (access === "none" ? [path + sep] : []));
   setAccess(
     "read",
@@ -82,7 +80,10 @@ export function createSandboxRules(policy: Policy, paths: SandboxPaths): Sandbox
   // Objects that appear later are missing in a private copy, if git has looked for them before.
   setAccess(
     "read",
-    writable.flatMap(borrowedObjects).filter((path) => accessOf(accessByPath, realPathOf(path)) === "scratch"),
+    writable.flatMap(borrowedObjects).flatMap((path) => {
+      const real = realPathOf(path);
+      return real !== null && accessOf(accessByPath, real) === "scratch" ? [real] : [];
+    }),
   );
   const isVisible = (path: string) => accessOf(accessByPath, path) !== "none";
   const guarded = guardedPaths(policy, paths).filter(isVisible);
@@ -103,23 +104,39 @@ export function createSandboxRules(policy: Policy, paths: SandboxPaths): Sandbox
 }
 
 export type GitSandboxPaths = Pick<SandboxPaths, "project" | "home" | "own" | "temp" | "copies" | "isRoot" | "env"> & {
-  /** Directories that git may write: its repository, and the project for a restore. */
-  writable: string[];
+  /** The repository of skein that git may write; null if it only reads the project's own. */
+  repository: string | null;
+  /** Whether git may write the project, for a restore. */
+  isProjectWritable: boolean;
 };
 
 /** For git processes of skein: they read the project and write one repository. Links in the project lead nowhere else. */
-export function createGitRules({ project, writable, temp, copies, ...paths }: GitSandboxPaths): SandboxRules {
-  const accessByPath = new Map<string, PathRule["access"]>([["/", "read"]]);
-  const setAccess = (access: PathRule["access"], targets: string[]) => {
-    for (const path of targets.map(realPathOf)) if (path !== null) accessByPath.set(path, access);
-  };
-  setAccess("none", [...secretPaths(paths), paths.own.config, paths.own.data, paths.own.state]);
+export function createGitRules({ project, repository, isProjectWritable, temp, copies, ...paths }: GitSandboxPaths): SandboxRules {
+  const ownRepository = repository === null ? null : realPathOf(repository);
+  const writable = [...(ownRepository === null ? [] : [ownRepository]), ...(isProjectWritable ? [project] : [])];
+  const { accessByPath, setAccess, setRealAccess } = createAccessTable();
+  setRealAccess("none", [...secretPaths(paths), paths.own.config, paths.own.data, paths.own.state]);
   setAccess("read", [project]);
   setAccess("write", writable);
   setAccess("read", writable.flatMap(protectedGitPaths));
   setAccess("write", [temp]);
   const rules = sortByDepth([...accessByPath].map(([path, access]) => ({ path, access })));
   return { rules, net: "off", unixSockets: false, temp, copies, maxProcesses: kernelMaxProcesses, keepsOwnerRights: paths.isRoot };
+}
+
+/**
+ * `setRealAccess` follows links, and is only for paths outside of the project. In a project a tool could replace a directory
+ * by a link between two looks at it, so `setAccess` takes a path as it is. The launcher opens it without following links.
+ */
+function createAccessTable() {
+  const accessByPath = new Map<string, PathRule["access"]>([["/", "read"]]);
+  const setAccess = (access: PathRule["access"], targets: string[]) => {
+    for (const path of targets) if (realPathOf(path) === path) accessByPath.set(path, access);
+  };
+  const setRealAccess = (access: PathRule["access"], targets: string[]) => {
+    for (const path of targets.map(realPathOf)) if (path !== null) accessByPath.set(path, access);
+  };
+  return { accessByPath, setAccess, setRealAccess };
 }
 
 /** The last rule for a path wins. */
@@ -192,8 +209,7 @@ function readableSkeinPaths({ own, home }: SandboxPaths): string[] {
 }
 
 /** The access of the longest path that contains `path`. */
-function accessOf(accessByPath: ReadonlyMap<string, PathRule["access"]>, path: string | null): PathRule["access"] | null {
-  if (path === null) return null;
+function accessOf(accessByPath: ReadonlyMap<string, PathRule["access"]>, path: string): PathRule["access"] | null {
   return accessByPath.get(path) ?? (path === sep ? null : accessOf(accessByPath, dirname(path)));
 }
 

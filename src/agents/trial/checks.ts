@@ -1,6 +1,6 @@
 // The checks of a trial. Each looks at the evidence of a turn and returns the problem in one line, or null.
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readRegularFile } from "../../kit/files/safe-file.ts";
 import type { TurnStatus } from "../../protocol/api/error.ts";
 import type { TrialTurn } from "./trial-site.ts";
 import type { RecordedRequest } from "../../scripted-model/model-server.ts";
@@ -9,6 +9,8 @@ import type { TrialMarkers } from "./markers.ts";
 import type { StoppedCall } from "./stop-call.ts";
 
 export type CheckProblem = string | null;
+
+const maxTextBytes = 64 << 10;
 
 /** `requests` are those of the turn, without side requests. */
 export type TrialEvidence = { turn: TrialTurn; requests: readonly RecordedRequest[]; project: string };
@@ -82,9 +84,10 @@ function failureOf(turn: TrialTurn): string {
   return turn.message === "" ? `ended as ${turn.status}` : turn.message;
 }
 
+/** Never waits for a pipe: the agent wrote the file. */
 function readText(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return String(readRegularFile(path, { maxBytes: maxTextBytes, isCut: true }) ?? "");
   } catch {
     return "";
   }

@@ -99,7 +99,8 @@ export function containedCommand(
   for (const path of [temp, copies]) mkdirSync(path, { mode: 0o700 });
   const rules = createGitRules({
     project,
-    writable: [...(repository === null ? [] : [repository]), ...(access === "write" ? [project] : [])],
+    repository,
+    isProjectWritable: access === "write",
     home,
     own: { config, data, state, cache },
     temp,

@@ -1,12 +1,12 @@
 // Starts executors in the sandbox that this machine supports: one for each policy, project and topmost session, at its
 // first use. It also builds the sandbox command for external CLIs.
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxedCommand, SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import { startExecutor } from "../../executor/client.ts";
 import { toolEnvironment } from "../../executor/environment.ts";
 import { isTooBroad } from "../../kit/files/path-status.ts";
+import { shellQuote } from "../../kit/text/shell-quote.ts";
 import type { GitRunner } from "../../files/git.ts";
 import type { AppContext } from "../app-context.ts";
 import type { ContainedGit } from "./contained-git.ts";
@@ -35,6 +35,8 @@ import { sessionTagVariables } from "../../sandbox/enclosing-session.ts";
 import type { NamedPaths } from "../../sandbox/git-config.ts";
 import { configuredPaths, findUnprotectableLink } from "../../sandbox/protected-paths.ts";
 import { holdConfiguredPaths, holdGitPlaceholders } from "./git-placeholders.ts";
+import { createScratchDirectory, removeScratchLeftovers } from "./scratch-directory.ts";
+import { resolveTurn } from "./resolve-turn.ts";
 import { addToolDirectories } from "./tool-directories.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 import { createGuardWatch, guardExecutor, lostGuardText } from "./guard-watch.ts";
@@ -99,8 +101,8 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     executor.ready.catch(() => forgetSandboxSupport(ctx));
     return guardExecutor(executor, guards, { drop: () => pool.drop(key), next: () => get(turn) });
   };
-  const createScratchDirectory = (): string => {
-    const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-")));
+  const createScratch = (): string => {
+    const directory = createScratchDirectory(ctx.paths.data);
     cleanups.push(() => removeTemp(directory));
     return directory;
   };
@@ -119,12 +121,12 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
       return { isSandboxed, hasOwnNetwork: isSandboxed && requireSupport().tier === "namespaces" && policy.net === "off" };
     },
     tier: async () => (support ??= await loadSandboxSupport(ctx)).tier,
-    createScratchDirectory,
+    createScratchDirectory: createScratch,
     git: async (command) => {
       const { createContainedGit } = await import("./contained-git.ts");
       containedGit ??= createContainedGit(ctx, {
         support: async () => (support ??= await loadSandboxSupport(ctx)),
-        createScratchDirectory,
+        createScratchDirectory: createScratch,
       });
       return containedGit.run(command);
     },
@@ -132,7 +134,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
       const { containedCommand } = await import("./contained-git.ts");
       support ??= await loadSandboxSupport(ctx);
       const place = { project, repository: null, access: "read" } as const;
-      return containedCommand(ctx, place, { command, support, directory: createScratchDirectory() });
+      return containedCommand(ctx, place, { command, support, directory: createScratch() });
     },
     close: async () => {
       await containedGit?.close();
@@ -144,6 +146,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
           // A directory is in use again, and so no longer empty.
         }
       }
+      removeScratchLeftovers(ctx.paths.data);
     },
   };
 }
@@ -186,25 +189,29 @@ function canGuard({ name }: Policy, { tier }: SandboxSupport): boolean {
 }
 
 function refuseLinks(
-  { paths: { home }, env }: AppContext,
-  { project, directory, policy }: Pick<SandboxedTurn, "project" | "directory" | "policy">,
+  { paths: { home, state }, env }: AppContext,
+  turn: Pick<SandboxedTurn, "project" | "directory" | "policy">,
   support: SandboxSupport,
 ): void {
+  if (!sandboxes(support, turn.policy)) return;
+  const { project, directory, policy } = resolveTurn(turn, state);
   if (!canGuard(policy, support)) return;
   const writable = writablePaths(policy, { project, directory, home, env });
   const link = findUnprotectableLink({ writable, allowed: policy.allowWrite, home, env });
   if (link === null) return;
   throw new Fault("sandbox-unavailable", `${link} is a symbolic link, and the sandbox can't protect what a link leads to`, {
-    hint: `replace it by a directory; or use --policy readonly; or let tools write it: --allow-write ${link}`,
+    hint: `replace it by a directory; or use --policy readonly; or let tools write it: --allow-write ${shellQuote(link)}`,
   });
 }
 
 type TurnSandbox = ReturnType<typeof sandboxFor>;
 
-function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: SandboxSupport, cleanups: Cleanup[]) {
+function sandboxFor(ctx: AppContext, namedTurn: SandboxedTurn, machineSupport: SandboxSupport, cleanups: Cleanup[]) {
+  const support = supportFor(namedTurn.policy, machineSupport);
+  // The rules open these paths without following links. A link that appears after this makes the start fail.
+  const turn = sandboxes(support, namedTurn.policy) ? resolveTurn(namedTurn, ctx.paths.state) : namedTurn;
   const { policy, project, directory } = turn;
-  const support = supportFor(policy, machineSupport);
-  const { temp, copies } = makeTemp(ctx, turn, cleanups);
+  const { temp, copies } = makeTemp(ctx, namedTurn, cleanups);
   if (policy.name === "workspace") {
     const projects = [project, directory].filter((path) => !isTooBroad(path, ctx.paths.home));
     addToolDirectories(ctx.paths.state, [...projects, ...policy.addDirs, ...policy.allowWrite]);
@@ -267,7 +274,7 @@ function makeTemp(
   cleanups: Cleanup[],
 ): { temp: string; copies: string } {
   const tempRoot = join(ctx.paths.data, "tmp");
-  const parent = ctx.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(tempRoot, root);
+  const parent = ctx.ephemeral ? createScratchDirectory(ctx.paths.data) : join(tempRoot, root);
   cleanups.push(() => (ctx.ephemeral ? removeTemp(parent) : makeAccessible(parent)));
   const temp = join(parent, "files");
   const copies = join(parent, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16));

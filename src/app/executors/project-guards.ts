@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { ownersFor, readSafely } from "../../kit/files/safe-file.ts";
 import { isTooBroad } from "../../kit/files/path-status.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
+import { shellQuote } from "../../kit/text/shell-quote.ts";
 import { messageOf } from "../../protocol/api/error.ts";
 import type { GuardedTurn, ProjectGuards, Snapshots } from "../../protocol/api/ports.ts";
 import { parseGitConfig, programSettings } from "../../sandbox/git-config.ts";
@@ -84,7 +85,7 @@ function moveAside(path: string, programs: Programs): string {
   const what = `a new repository in ${fromBytes(path)} would make git run programs (${namesOf(programs)})`;
   try {
     const { from, to } = moveRepositoryAside(path);
-    return `${what}, so it was moved aside; to put it back: mv ${to} ${from}`;
+    return `${what}, so it was moved aside; to put it back: mv ${shellQuote(to)} ${shellQuote(from)}`;
   } catch (error) {
     return `${what}, and can't be moved aside: ${messageOf(error)}; remove its .git before you use git`;
   }

@@ -6,6 +6,7 @@ import { listFormat } from "../../sandbox/launch-request.ts";
 import type { SandboxSupport } from "../../sandbox/sandbox-command.ts";
 import { version } from "../../version.ts";
 import { type AppContext, programSearch } from "../app-context.ts";
+import { createScratchDirectory } from "./scratch-directory.ts";
 
 /** The cached probe result of this boot, else a new probe. `anew` ignores the cache. */
 export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {}): Promise<SandboxSupport> {
@@ -19,6 +20,7 @@ export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {})
     selfCommand: ctx.selfCommand,
     programs: programSearch(ctx),
     nativeLauncher: installNativeLauncher(ctx.paths.state),
+    createDirectory: () => createScratchDirectory(ctx.paths.data),
     best,
   });
   if (!ctx.ephemeral) cacheSupport(ctx, key, support);

@@ -1,7 +1,8 @@
 // A shell that stays open and runs one command after the other. The sandbox around it is built only once for all of
 // them. Input and output are files in a private directory, which the commands can write too.
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { createSafely, readSafely } from "../files/safe-file.ts";
 import { sendSignal } from "./processes.ts";
 import { shellQuote } from "../text/shell-quote.ts";
 
@@ -61,7 +62,7 @@ export class CommandShell {
     const keepAlive = setInterval(() => {}, maxTimerMs);
     command.signal?.addEventListener("abort", stop, { once: true });
     try {
-      if (command.stdin !== undefined) writeFileSync(files.in, command.stdin, { mode: 0o600 });
+      if (command.stdin !== undefined && !createSafely(files.in, command.stdin)) throw new Error(`${files.in} exists already`);
       this.#waiting.set(number, { resolve, reject });
       const child = (this.#child ??= this.#start());
       await send(child.stdin, `${scriptOf(command, files)}; echo "${number} $?"\n`);
@@ -139,7 +140,7 @@ function scriptOf({ argv, cwd, env, stdin, source, maxBytes }: ShellCommand, fil
   return `code=$({ ${counted} | head -c ${maxBytes} >${shellQuote(files.out)}; } 3>&1); (exit "$code")`;
 }
 
-/** Empty if the command was ended before it began. */
+/** Empty if the command was ended before it began. A command may have put a link in the place of its output. */
 function readOrEmpty(file: string): Buffer {
-  return existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
+  return readSafely(file, { maxBytes: Number.MAX_SAFE_INTEGER }) ?? Buffer.alloc(0);
 }

@@ -6,8 +6,16 @@ import { createVictim, model, tiers, users, type Victim } from "./setup.ts";
 
 const task = ["run", "go on", "-m", model, "--json"];
 
-/** The place of the pipe, the command, and its exit code. */
-const rows: [path: string, args: string[], code: number][] = [
+/** `.git` is a file that names the repository `evil`. */
+const worktree = "rm -r .git && echo 'gitdir: evil' >.git && mkdir -p evil/objects && echo 'ref: refs/heads/main' >evil/HEAD";
+const repository = "mkdir -p .git/objects && echo 'ref: refs/heads/main' >.git/HEAD";
+
+/** The place of the pipe, the command, its exit code, and a script that prepares the project. */
+const rows: [path: string, args: string[], code: number, prepare?: string][] = [
+  ["evil/commondir", task, 0, worktree],
+  ["evil/gitdir", task, 0, worktree],
+  [".git/config", task, 0, repository],
+  [".git/commondir", task, 0, repository],
   ["AGENTS.md", task, 0],
   [".claude/skills/x/SKILL.md", task, 0],
   [".skein/roles/x.md", [...task, "--role", "engineer"], 0],
@@ -28,16 +36,16 @@ beforeAll(async () => {
 });
 afterAll(() => victim.end());
 
-test.each(rows.map(([path, args, code]) => ({ path, args, code, command: args.join(" ") })))(
+test.each(rows.map(([path, args, code, prepare]) => ({ path, args, code, prepare, command: args.join(" ") })))(
   "a pipe as $path never blocks skein $command",
-  async ({ path, args, code }) => {
+  async ({ path, args, code, prepare = "true" }) => {
+    rmSync(join(victim.skein.root, "projects"), { recursive: true, force: true });
     const project = victim.project("pipes");
-    rmSync(project, { recursive: true, force: true });
-    victim.project("pipes");
     if (args[0] === "export") expect((await victim.run(project, task)).code).toBe(0);
+    expect(Bun.spawnSync(["sh", "-c", prepare], { cwd: project }).exitCode).toBe(0);
     mkdirSync(dirname(join(project, path)), { recursive: true });
     expect(Bun.spawnSync(["mkfifo", join(project, path)]).exitCode).toBe(0);
-    const ran = await victim.run(project, args);
+    const ran = await victim.run(project, args, { command: "true" });
     expect({ code: ran.code, err: ran.code === code ? "" : ran.err }).toEqual({ code, err: "" });
   },
 );

@@ -3,12 +3,14 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { readContextFiles } from "../../../src/agents/native/request/context-files.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { findPaths } from "../../../src/config/paths.ts";
 import { grantTrust, trustState } from "../../../src/config/trust.ts";
 import { scanRoles } from "../../../src/roles/scan-roles.ts";
+import { defaultPolicy } from "../../../src/protocol/api/policy.ts";
+import { createSandboxRules } from "../../../src/sandbox/rules.ts";
 import { scanSkills } from "../../../src/skills/scan-skills.ts";
 
 const secret = "TOPSECRET-of-the-user";
@@ -45,10 +47,10 @@ while True: swap()
   await child.stdout.getReader().read();
 }
 
-/** The different results of 2,000 reads. */
-function readOften(read: () => string): Set<string> {
+/** The different results of many reads. */
+function readOften(read: () => string, times = 2_000): Set<string> {
   const seen = new Set<string>();
-  for (let count = 0; count < 2_000; count += 1) seen.add(read());
+  for (let count = 0; count < times; count += 1) seen.add(read());
   return seen;
 }
 
@@ -94,4 +96,51 @@ test("a config that is exchanged with a trusted one never widens rights", async 
   });
   expect([...seen].filter((text) => text.includes("full"))).toEqual([]);
   expect(seen).toContain("a/trusted workspace on");
+});
+
+/** What a tool exchanges with a link to the user's keys, while the next sandbox is prepared. */
+const exchangedPaths: Record<string, { path: string; files: Record<string, string> }> = {
+  "the plan": { path: ".skein/plan.md", files: { ".skein/plan.md": "plan" } },
+  "git's hooks": { path: ".git/hooks", files: { ".git/HEAD": "ref: refs/heads/main", ".git/objects/x": "", ".git/hooks/x": "" } },
+  "the repository that a .git file names": {
+    path: "evil",
+    files: {
+      ".git": "gitdir: evil/worktrees/x\n",
+      "evil/worktrees/x/gitdir": "$project/.git\n",
+      "evil/worktrees/x/commondir": "../..\n",
+    },
+  },
+  "the project": { path: "", files: { x: "" } },
+};
+
+test.each(Object.entries(exchangedPaths))("no rule of a sandbox opens the keys behind a link that is exchanged with %s", async (_, row) => {
+  const home = join(root, "home");
+  const keys = join(home, ".ssh");
+  mkdirSync(keys);
+  writeFileSync(join(keys, "id"), secret);
+  for (const [path, text] of Object.entries(row.files)) {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), text.replace("$project", project));
+  }
+  const link = join(root, "link");
+  symlinkSync(keys, link);
+  await exchange(join(project, row.path), link);
+  const names = ["config", "data", "state", "cache", "temp", "copies"] as const;
+  const [config, data, state, cache, temp, copies] = names.map((name) => join(root, name)) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const paths = { project, directory: project, home, own: { config, data, state, cache }, temp, copies, isRoot: false, unixSockets: false };
+  const seen = readOften(() => {
+    const { rules } = createSandboxRules(defaultPolicy, paths);
+    return rules
+      .filter(({ path, access }) => path.startsWith(keys) && access !== "none")
+      .map(({ path, access }) => `${access} ${path}`)
+      .join();
+  }, 150);
+  expect([...seen]).toEqual([""]);
 });

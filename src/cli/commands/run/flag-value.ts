@@ -1,5 +1,5 @@
 // Reads and checks the values of flags. Every problem is a usage fault that names the flag.
-import { accessSync, constants, existsSync, lstatSync, realpathSync, statSync, type Stats } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, statSync, type Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { resolveLinks } from "../../../kit/files/path-status.ts";
@@ -117,15 +117,12 @@ export class FlagValue {
     return directory;
   }
 
-  /** The real paths of the list. */
+  /** The paths of the list, with their links: the sandbox checks where each link is before it follows it. */
   existingPaths(): string[] {
-    return this.paths().map((path) => {
-      try {
-        return realpathSync(path);
-      } catch (cause) {
-        throw this.#fault(`: ${path} does not exist`, { hint: "create it before the run", cause });
-      }
-    });
+    const paths = this.paths();
+    const missing = paths.find((path) => statOrNull(path) === null);
+    if (missing !== undefined) throw this.#fault(`: ${missing} does not exist`, { hint: "create it before the run" });
+    return paths;
   }
 
   existingDirectories(): string[] {

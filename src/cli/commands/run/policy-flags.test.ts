@@ -20,10 +20,10 @@ const resolve = (flags: Partial<PolicyFlagValues>, change: Partial<Settings> = {
   resolvePolicy({ name: null, sandbox: null, net: null, allowWrite: [], addDirs: [], ...flags }, { ...settings, ...change }, level);
 
 describe("paths in policy flags", () => {
-  test("paths of flags become absolute and real, from the working directory or from home", () => {
+  test("paths of flags become absolute, from the working directory or from home, and keep their links", () => {
     expect(read({ "allow-write": ["file", "~/notes"], "add-dir": ["link", "."] })).toMatchObject({
       allowWrite: [join(root, "work", "file"), join(root, "home", "notes")],
-      addDirs: [join(root, "home", "notes"), join(root, "work")],
+      addDirs: [join(root, "work", "link"), join(root, "work")],
     });
   });
 
