@@ -1,4 +1,4 @@
-// Rewrites the documents that are printed from tables; tests hold them to the printout.
+// Rewrites the documents that are printed from tables. Tests check that each document equals its printed form.
 import { printConfigDocs } from "./docs/config.ts";
 import { printJsonDocs } from "./docs/json.ts";
 import { printHubDocs } from "./docs/hub.ts";

@@ -23,12 +23,12 @@ export async function countTokens(
   const hidden = [...secretPaths({ home: paths.home, isRoot: process.getuid?.() === 0, env }), paths.data, paths.state, paths.config];
   const isHidden = hiddenBy(hidden, project);
   const files = allFiles.filter((file) => !isHidden(file));
-  const secret = allFiles.length - files.length;
-  if (files.length === 0 && secret > 0) throw new Fault("usage", "these files contain secrets, which no tool may read");
+  const secretCount = allFiles.length - files.length;
+  if (files.length === 0 && secretCount > 0) throw new Fault("usage", "these files contain secrets, which no tool may read");
   const remainingMs = Math.max(1, limitMs - (performance.now() - startedAt));
   const command = () => containedReader(project, [...selfCommand, "__count"]);
   const counted = await countFiles({ command, project, files, top, limitMs: remainingMs });
-  return { ...counted, skipped: { ...counted.skipped, secret } };
+  return { ...counted, skipped: { ...counted.skipped, secret: secretCount } };
 }
 
 /** Only paths inside the project, or parents of it, can match. */

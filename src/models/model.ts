@@ -38,7 +38,7 @@ export type ModelEvent =
   /** `parts` and `usage` are those that had arrived before the failure. */
   | { type: "failed"; error: TurnError; parts: Part[]; usage: Usage };
 
-/** The address and key for requests. `endpointFor` makes it of the vendor table, environment and configuration. */
+/** The address and key for requests. `endpointFor` builds it from the vendor table, the environment and the configuration. */
 export type Endpoint = {
   vendor: string;
   wire: WireName;

@@ -1,4 +1,4 @@
-// Writes recognisable keys into every variable and file where users keep keys, and searches them in all output and files of
+// Writes recognisable keys into every variable and file where users keep keys, and searches for them in all output and files of
 // skein. Neither the search nor a fake CLI has such a key among its arguments.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -13,6 +13,7 @@ export type TrialMarkers = {
   written: string;
   printed: string;
   answered: string;
+  /** Words in the prompts of the later turns: the fork's, the trunk's, and the fork's second one. */
   fork: string;
   trunk: string;
   again: string;

@@ -32,7 +32,7 @@ export async function killTurn(
   if (holder === null && (await store.openTurns(session)).length === 0) return createReport(store, session, "not-running", null);
   if (holder !== null && holder.pid !== null) resumeIfStopped(holder.pid);
   // Listed before the stop, so that a turn that starts afterwards keeps its processes.
-  const processes = identified(familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }));
+  const processes = identify(familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }));
   if (holder?.pid === process.pid) await stopLocal(deps, session, timeouts);
   else if (holder !== null && (force || !(await stopByRequest(deps, session, holder, timeouts)))) {
     const others = await findOtherSessions(store, holder, session);
@@ -103,7 +103,7 @@ async function stopBySignal({ pid, namedPid, started }: ActiveHolder, session: s
     sendSignal(pid, "SIGTERM");
     if (await pollUntil(timeouts.stopMs, isGone)) return;
   }
-  const descendants = identified(descendantsOf(pid));
+  const descendants = identify(descendantsOf(pid));
   sendSignal(pid, "SIGKILL");
   // The executor of a killed process ends its own commands. Commands that survive are killed here.
   if (await pollUntil(timeouts.killMs, async () => (await isGone()) && survivorsOf(descendants).length === 0)) return;
@@ -120,7 +120,7 @@ export function otherNamespaceFault(pid: number, command: string): Fault {
 
 type IdentifiedProcess = { pid: number; started: string | null };
 
-function identified(pids: number[]): IdentifiedProcess[] {
+function identify(pids: number[]): IdentifiedProcess[] {
   return pids.map((pid) => ({ pid, started: processStartTime(pid) }));
 }
 

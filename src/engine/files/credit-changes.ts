@@ -1,4 +1,4 @@
-// Tells which changes between two states are not, or not only, by the branch that the states belong to.
+// Finds the changes between two states that were not made by their branch alone.
 import type { Snapshots } from "../../protocol/api/ports.ts";
 import type { Node } from "../../protocol/tree/node.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,4 +1,4 @@
-// Tells which call wrote each recorded change of a project's files, in order of time. Diffs, grafts and exports credit a
+// Finds the call that wrote each recorded change of a project's files, in order of time. Diffs, grafts and exports credit a
 // branch with it. It reads recorded states only, never the project.
 import type { Snapshots } from "../../protocol/api/ports.ts";
 import type { EntryChange, FileRecord } from "../../protocol/tree/file-changes.ts";

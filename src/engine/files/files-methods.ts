@@ -77,7 +77,7 @@ async function takeState(snapshots: Snapshots, project: string): Promise<Compare
   return { project, id, at: Date.now(), node: null };
 }
 
-/** Nobody knows when a snapshot that the user named was taken, so its changes can't be credited. */
+/** The time of a snapshot that the user named is not recorded, so its changes can't be credited. */
 const unknownTime = -1;
 
 type Position = {

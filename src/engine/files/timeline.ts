@@ -10,7 +10,7 @@ export type Span = {
   until: number;
   /** The calls that ran between the two states. */
   running: FileRecord[];
-  /** Whether a call of a killed process ran. Nobody knows when that call ended, so others may have made the changes. */
+  /** Whether a call of a killed process ran. The end of that call is not recorded, so others may have made the changes. */
   hasLostCall: boolean;
 };
 

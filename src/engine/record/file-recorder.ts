@@ -176,7 +176,7 @@ function startLimit(ms: number, clock: Clock): { over: Promise<null>; cancel: ()
   return { over: promise, cancel };
 }
 
-/** The only files that the calls can change, relative to the project, one letter for each byte; null if they can change any. */
+/** The only files that the calls can change, relative to the project, one character for each byte; null if they can change any. */
 function pathsOf(calls: CallPart[], { project, directory }: RecorderOptions): string[] | null {
   const root = realPath(project) ?? project;
   const paths: string[] = [];

@@ -35,7 +35,7 @@ export const listSessions = tool("list_sessions", {
 
 const maxMs = 60_000;
 
-/** One line for each session, by a model if there is one. The engine caches it until the session changes. */
+/** One line for each session, written by a model if there is one. The engine caches it until the session changes. */
 function summariesOf(sessions: Session[], { api, directory, caller }: CallContext): Promise<(string | undefined)[]> {
   return withTimeLimit(caller, { maxMs, progress: "summarising sessions" }, (limitMs) =>
     Promise.all(

@@ -38,7 +38,7 @@ export async function takeTurn(request: TakeTurnRequest, ctx: CallContext): Prom
   return answerOf(api, await followTurn({ api, caller, session, events, limitMs: caller.timeoutMs, onCancel: "stop" }));
 }
 
-/** The turn of an event has the usage of that moment, so a turn that still runs is read again. */
+/** The answer of a call. An event has the turn with its usage at that moment, so a turn that still runs is read again. */
 async function answerOf(api: Api, followed: FollowResult): Promise<ToolAnswer<TurnOutput>> {
   if (followed.turn === null || followed.turn.endedAt !== null) return turnAnswer(followed);
   const running = await findRunningTurn(api, followed.session);

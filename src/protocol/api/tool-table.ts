@@ -57,7 +57,7 @@ export const fileChangingTools: ReadonlySet<string> = new Set(executorToolNames.
 /** Tools of skein itself that change no file and start nothing that could. */
 const harmlessTools: ReadonlySet<string> = new Set(["ask_user", "send_message", "report"]);
 
-/** Whether a call of any agent may change files. Tools of other agents have names that nobody lists, so they may. */
+/** Whether a call of any agent may change files. The names of other agents' tools are not known, so they may. */
 export function mayChangeFiles(tool: string): boolean {
   const entry = (executorTools as Partial<Record<string, ToolEntry>>)[tool];
   return entry?.changesFiles ?? !harmlessTools.has(tool);

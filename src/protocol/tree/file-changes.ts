@@ -11,7 +11,7 @@ export type TurnFiles = { project: string; before: string; after: string | null 
 export type CallFiles = {
   /** The node with the calls. */
   first: string;
-  /** The node with their last result; null until they have ended, and for ever after a crash. */
+  /** The node with their last result; null until they have ended; it stays null after a crash. */
   last: string | null;
   project: string;
   /** The files just before the calls; null if they are not known. */
@@ -29,7 +29,7 @@ export type FileRecord = Omit<CallFiles, "first"> & { session: string; turn: str
 
 /** A change of one file between two recorded states. */
 export type EntryChange = {
-  /** Relative to the project, one letter for each byte. */
+  /** Relative to the project, one character for each byte. */
   path: string;
   before: FileVersion;
   after: FileVersion;

@@ -33,7 +33,7 @@ export class CallList {
   readonly #texts = new Map<string, DataPointer>();
   readonly #constants = new Map<string, DataPointer>();
   #dataLength = 0;
-  /** Slot 0 takes the results that nobody uses. */
+  /** Slot 0 takes the results that no later call uses. */
   #nextSlot = 1;
   readonly #freeSlots: number[] = [];
   #condition: Result | null = null;

@@ -8,7 +8,8 @@ import type { TeamView } from "../../../protocol/team/views.ts";
 import { addressableMembers, noTeamAnswer, teamErrorAnswer, findTeam } from "./team-errors.ts";
 import { tool, type CallContext } from "../tool.ts";
 
-const outsiders = ["orchestrator", "person", "user"];
+/** Names of senders that are not members. */
+const userNames = ["orchestrator", "person", "user"];
 const kinds: Record<string, MessageKind> = { notification: "announcement", query: "question" };
 
 export const agentMessage = tool("agent_message", {
@@ -18,14 +19,14 @@ export const agentMessage = tool("agent_message", {
     if (view === null) return noTeamAnswer(session_id ?? "(the latest running team)");
     const members = addressableMembers(membersOf(view.team));
     for (const [field, name] of Object.entries({ from_agent: from, to_agent: to })) {
-      const isKnown = resolveAddress(name, members).length > 0 || (field === "from_agent" && outsiders.includes(name.toLowerCase()));
+      const isKnown = resolveAddress(name, members).length > 0 || (field === "from_agent" && userNames.includes(name.toLowerCase()));
       if (!isKnown)
         return teamErrorAnswer("AGENT_NOT_FOUND", `${field}: no member of the team has the address "${name}"`, {
           agent: name,
           members: members.map(({ id }) => id),
         });
     }
-    const isMember = !outsiders.includes(from.toLowerCase());
+    const isMember = !userNames.includes(from.toLowerCase());
     try {
       const { id, reaches, misses, when } = await ctx.api.team.message({
         session: view.session.id,
