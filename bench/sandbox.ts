@@ -87,7 +87,7 @@ function createContext(): AppContext {
     }),
     warn: console.error,
   };
-  return { ...input, paths, project, config, isTrusted: () => false, providers: {} };
+  return { ...input, paths, project, config, isTrusted: () => false, providers: {}, models: {} };
 }
 
 /** From the start of a new executor to its first result. */

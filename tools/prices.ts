@@ -1,5 +1,6 @@
 // Reduces the price list of @pydantic/genai-prices to src/models/catalog-data.json: only known vendors and text models,
-// one line each. Run it after an update of that package. It is not part of the program.
+// one line each. Also writes their names to src/models/model-names.json, which is loaded at every start.
+// Run it after an update of that package. It is not part of the program.
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice, TieredPrices } from "@pydantic/genai-prices";
 import {
   type CatalogData,
@@ -10,7 +11,9 @@ import {
   type Rate,
   type Rates,
 } from "../src/models/catalog.ts";
+import type { ModelNames } from "../src/models/model-names.ts";
 import { vendors } from "../src/models/vendors.ts";
+import { listedNames } from "./listed-models.ts";
 
 const otherModels =
   /^ft:|\.ft-|audio|tts|realtime|live|image|transcribe|embed|whisper|voice|voxtral|moderation|ocr|guard|dall-e|sora|veo|lyria|robotics|computer-use|rerank|:batch/;
@@ -20,6 +23,19 @@ export function reducePrices(): CatalogData {
     vendors
       .filter(({ isLocal }) => !isLocal)
       .map(({ name, priceListName }) => [name, (findProvider({ providerId: priceListName ?? name })?.models ?? []).flatMap(reduceModel)]),
+  );
+}
+
+export function reduceNames(data: CatalogData): Record<string, ModelNames> {
+  const exactNames = (match: Matcher[]) => match.flatMap((one) => (typeof one === "string" && one.startsWith("=") ? [one.slice(1)] : []));
+  return Object.fromEntries(
+    Object.entries(data).map(([vendor, entries]) => [
+      vendor,
+      listedNames(
+        vendor,
+        entries.map(([id, match]) => ({ id, also: exactNames(match) })),
+      ),
+    ]),
   );
 }
 
@@ -70,8 +86,15 @@ function reduceMatch(match: MatchLogic): Matcher[] {
 }
 
 if (import.meta.main) {
-  const lines = Object.entries(reducePrices()).map(
+  const data = reducePrices();
+  const prices = Object.entries(data).map(
     ([vendor, entries]) => `${JSON.stringify(vendor)}: [\n${entries.map((entry) => JSON.stringify(entry)).join(",\n")}\n]`,
   );
-  await Bun.write(new URL("../src/models/catalog-data.json", import.meta.url), `{\n${lines.join(",\n")}\n}\n`);
+  const names = Object.entries(reduceNames(data)).map(([vendor, listed]) => `${JSON.stringify(vendor)}: ${JSON.stringify(listed)}`);
+  await writeData("catalog-data.json", prices);
+  await writeData("model-names.json", names);
+}
+
+async function writeData(name: string, lines: readonly string[]): Promise<void> {
+  await Bun.write(new URL(`../src/models/${name}`, import.meta.url), `{\n${lines.join(",\n")}\n}\n`);
 }

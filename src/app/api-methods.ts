@@ -4,7 +4,7 @@ import { settingsOf } from "../config/values.ts";
 import type { EngineDeps } from "../engine/engine.ts";
 import type { AppContext } from "./app-context.ts";
 import type { ExecutorProvider } from "./executors/executors.ts";
-import type { VendorAuth, ModelInfo } from "../protocol/api/api.ts";
+import type { VendorAuth } from "../protocol/api/api.ts";
 import type { Store } from "../store/store.ts";
 import type { CreateTrialApp } from "./agents/try-agents.ts";
 
@@ -18,7 +18,7 @@ export function createApiMethods(
   const { paths, project, config } = ctx;
   return {
     agents: { list: async () => (await import("./agents/list-agents.ts")).listAgents(ctx) },
-    models: { list: () => listModels(ctx) },
+    models: { list: async () => (await import("./list-models.ts")).listModels(ctx) },
     auth: { status: async () => (await import("./agents/agent-credentials.ts")).withAgentCredentials(ctx, await authStatus(ctx)) },
     skills: {
       async list({ directory }) {
@@ -65,21 +65,4 @@ export async function authStatus(ctx: AppContext): Promise<VendorAuth[]> {
   const { vendorAuth: authRow, vendors } = await import("../models/vendors.ts");
   const names = new Set([...vendors.map((vendor) => vendor.name), ...Object.keys(ctx.providers)]);
   return [...names].map((name) => authRow(name, { env: ctx.env, config: ctx.providers[name] }));
-}
-
-async function listModels(ctx: AppContext): Promise<ModelInfo[]> {
-  const [{ listModels: list }, { chooseModel }, { localModels }] = await Promise.all([
-    import("../models/catalog.ts"),
-    import("../models/choose-model.ts"),
-    import("../models/vendors.ts"),
-  ]);
-  const auth = await authStatus(ctx);
-  const isReady = (vendor: string) => auth.some((row) => row.vendor === vendor && row.ready);
-  const chosen = await chooseModel(null, { env: ctx.env, providers: ctx.providers, configured: ctx.config.values.model }).catch(() => null);
-  const local = await localModels(auth.find((row) => row.vendor === "ollama")?.baseUrl ?? "");
-  const rows = [
-    ...(await list()).map((row) => ({ ...row, ready: isReady(row.vendor) })),
-    ...local.map((id) => ({ name: `ollama/${id}`, vendor: "ollama", ready: true, contextWindow: null, inputPrice: 0, outputPrice: 0 })),
-  ];
-  return rows.map((row) => ({ ...row, isDefault: row.name === chosen?.model }));
 }

@@ -5,6 +5,7 @@ import { createProgramSearch, type ProgramSearch } from "../kit/process/trusted-
 import { loadConfig, type Config, type LoadOptions } from "../config/load.ts";
 import { findPaths, findProject, type Paths } from "../config/paths.ts";
 import { trustState } from "../config/trust.ts";
+import type { ModelSettings, ModelSettingsTable } from "../models/model-settings.ts";
 import type { VendorConfig } from "../models/vendors.ts";
 import type { Policy } from "../protocol/api/policy.ts";
 import type { RoleList } from "../protocol/api/role.ts";
@@ -35,6 +36,7 @@ export type AppContext = AppOptions & {
   /** `files` has the bytes of the project's files that were parsed. */
   isTrusted: (files?: FileReader) => boolean;
   providers: Record<string, VendorConfig>;
+  models: ModelSettingsTable;
 };
 
 export function createAppContext(options: AppOptions): AppContext {
@@ -43,7 +45,14 @@ export function createAppContext(options: AppOptions): AppContext {
   const isTrusted = (files?: FileReader) => options.trust ?? trustState(paths, project, files).trusted;
   const config = loadConfigOrDefaults(options, { project, env: options.env, paths, trusted: isTrusted });
   const providers = Object.fromEntries(Object.entries(config.values.providers).map(([name, provider]) => [name, withoutNulls(provider)]));
-  return { ...options, paths, project, config, isTrusted, providers };
+  const models = Object.fromEntries(Object.entries(config.values.models).map(([name, values]) => [name, modelSettings(values)]));
+  return { ...options, paths, project, config, isTrusted, providers, models };
+}
+
+function modelSettings(values: Config["values"]["models"][string]): ModelSettings {
+  const { temperature, maxOutputTokens, priceInput, priceOutput, priceCacheRead, priceCacheWrite } = values;
+  const price = { input: priceInput, output: priceOutput, cacheRead: priceCacheRead, cacheWrite: priceCacheWrite };
+  return { temperature, maxOutputTokens, price };
 }
 
 function loadConfigOrDefaults({ lenient }: AppOptions, options: LoadOptions): Config {

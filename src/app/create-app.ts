@@ -2,7 +2,7 @@
 // Below the front ends, only `src/app` imports all of them and reads configuration.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { agentModel, chooseAgent, type ConfiguredNames } from "../agents/external/adapters/choose-agent.ts";
+import { agentModel, chooseAgent, type KnownNames } from "../agents/external/adapters/choose-agent.ts";
 import { type AgentEntry, externalAgentNames, externalAgents } from "../agents/external/adapters/index.ts";
 import { groupAgent } from "../agents/group/group-agent.ts";
 import { readContextFiles } from "../agents/native/request/context-files.ts";
@@ -17,7 +17,8 @@ import { ensurePlanFile, isPlanFile } from "../files/plan-file.ts";
 import type { GitRunner } from "../files/git.ts";
 import { lazy } from "../kit/flow/lazy.ts";
 import { findProgram, searchPath } from "../kit/process/trusted-programs.ts";
-import { chooseModel } from "../models/choose-model.ts";
+import { chooseModel, nameOptions } from "../models/choose-model.ts";
+import { requireModelName } from "../models/model-names.ts";
 import { bindModel } from "../models/stream.ts";
 import { vendorAuth, vendors } from "../models/vendors.ts";
 import type { Api } from "../protocol/api/api.ts";
@@ -26,6 +27,7 @@ import { catalogText } from "../skills/catalog.ts";
 import { scanSkills } from "../skills/scan-skills.ts";
 import { openStore } from "../store/sqlite/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
+import { automaticAgent, chooseDefaultAgent, modelOptions } from "./agents/default-agent.ts";
 import { configuredEntries, createExternalAgents } from "./agents/external-agents.ts";
 import { createTeamDirectories } from "./agents/team-directories.ts";
 import { createApiMethods } from "./api-methods.ts";
@@ -43,8 +45,9 @@ export function createApp(options: AppOptions): Api {
   const snapshots = options.ephemeral ? null : lazySnapshots(ctx, executors.git);
   const configuredAgents = configuredEntries(ctx);
   const choose = createModelChooser(ctx);
-  const configuredNames = { agents: configuredAgents.map(({ name }) => name), vendors: Object.keys(ctx.providers) };
-  const { agents, teams } = createAgents(ctx, { executors, configuredAgents, configuredNames, choose });
+  const names = { ...nameOptions(modelOptions(ctx)), agents: configuredAgents.map(({ name }) => name) };
+  const modelFor = createAgentModels(configuredAgents, names);
+  const { agents, teams } = createAgents(ctx, { executors, configuredAgents, names, choose, modelFor });
   return createEngine({
     ...options.processContext,
     version: options.version,
@@ -54,11 +57,8 @@ export function createApp(options: AppOptions): Api {
     guards: createGuards(ctx, executors, snapshots),
     teams,
     agents,
-    chooseModel: (agent, name) => {
-      const entry = [...externalAgents, ...configuredAgents].find((candidate) => candidate.name === agent);
-      return entry === undefined ? choose(name) : Promise.resolve(agentModel(entry, name));
-    },
-    chooseAgent: (name, model) => chooseAgent(name, model, configuredNames),
+    chooseModel: async (agent, name) => (isNative(agent) ? choose(name) : modelFor(agent, name)),
+    chooseAgent: createAgentChooser(ctx, names),
     ...projectStatePorts(ctx),
     ...transcriptPorts(ctx, executors.tier),
     listFiles: createFileFinder(ctx, executors.git),
@@ -96,29 +96,59 @@ function createStoreAccess({ ephemeral, paths, processContext }: AppContext) {
 type ModelChooser = (name: string | null) => Promise<string>;
 
 /** Chooses a model once for each name: without a name it may have to ask a local server. */
-function createModelChooser({ env, providers, config }: AppContext): ModelChooser {
+function createModelChooser(ctx: AppContext): ModelChooser {
   const cache = new Map<string | null, Promise<string>>();
   return (name) => {
-    const cached = cache.get(name) ?? chooseModel(name, { env, providers, configured: config.values.model }).then(({ model }) => model);
+    const cached = cache.get(name) ?? chooseModel(name, modelOptions(ctx)).then(({ model }) => model);
     cache.set(name, cached);
     return cached;
+  };
+}
+
+/** The native agent, and those that coordinate others, take any model. */
+function isNative(agent: string): boolean {
+  return ["native", "shell", "group", "team"].includes(agent);
+}
+
+/** Returns the full name of a model for an external agent. Throws if the agent can't use it. */
+type AgentModels = (agent: string, model: string | null) => string | null;
+
+function createAgentModels(configured: AgentEntry[], names: KnownNames): AgentModels {
+  return (agent, model) => {
+    const entry = [...externalAgents, ...configured].find(({ name }) => name === agent);
+    return entry === undefined ? model : agentModel(entry, model, names);
+  };
+}
+
+/** Warns once when an agent's sign-in replaces a missing key. */
+function createAgentChooser(ctx: AppContext, names: KnownNames): EngineDeps["chooseAgent"] {
+  let hasWarned = false;
+  return async (name, model) => {
+    if (name !== automaticAgent) return chooseAgent(name, model, names);
+    const chosen = await chooseDefaultAgent(ctx, model);
+    if (chosen.signIn !== null && !hasWarned) {
+      hasWarned = true;
+      ctx.warn(`there is no key for a model, so ${chosen.agent} answers with its own sign-in (${chosen.signIn}); -a or -m name another`);
+    }
+    return { agent: chosen.agent, model: chosen.model };
   };
 }
 
 type AgentParts = {
   executors: ExecutorProvider;
   configuredAgents: AgentEntry[];
-  configuredNames: ConfiguredNames;
+  names: KnownNames;
   choose: ModelChooser;
+  modelFor: AgentModels;
 };
 
 function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; teams: TeamDirectories } {
-  const { executors, configuredAgents, configuredNames, choose } = parts;
+  const { executors, configuredAgents, names, choose, modelFor } = parts;
   const { config, paths, env, providers } = ctx;
   const { enforced } = executors;
   const toolEnv = Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
   const native = nativeAgent({
-    model: async (name) => bindModel(await choose(name), { env, providers, idleMs: config.values.idleMs }),
+    model: async (name) => bindModel(await choose(name), { env, providers, idleMs: config.values.idleMs, models: ctx.models }),
     executor: executors.get,
     enforced,
     toolEnv,
@@ -128,7 +158,10 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
   });
   const shell = shellAgent({ executor: executors.get, toolEnv, enforced });
   const group = groupAgent({
-    knownNames: () => ({ ...configuredNames, agents: ["native", ...externalAgentNames, ...configuredNames.agents] }),
+    knownNames: () => ({
+      agents: ["native", ...externalAgentNames, ...names.agents],
+      resolveModel: (name) => requireModelName(name, names),
+    }),
     retryAfterMs: 1_000,
     enforced,
   });
@@ -140,7 +173,10 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     selfCommand: ctx.selfCommand,
     path,
     enforced,
-    requireAgent: (name, model) => void chooseAgent(name, model, configuredNames),
+    requireAgent: (name, model) => {
+      const chosen = chooseAgent(name, model, names);
+      modelFor(chosen.agent, chosen.model);
+    },
   });
   const external = createExternalAgents(ctx, executors, configuredAgents);
   return { agents: [native, shell, group, team, ...external], teams: createTeamDirectories(worktrees) };

@@ -5,14 +5,17 @@ import type { AgentConfig } from "../protocol/api/agents.ts";
 import { recipeEntry } from "../agents/external/configured/recipe.ts";
 import { checkConfig } from "../config/doctor.ts";
 import { chooseModel } from "../models/choose-model.ts";
-import type { DoctorCheck, DoctorReport } from "../protocol/api/api.ts";
+import { answersHere, findVendor } from "../models/vendors.ts";
+import type { DoctorCheck, DoctorReport, VendorAuth } from "../protocol/api/api.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { toolsByLevel, defaultPolicy } from "../protocol/api/policy.ts";
 import { enforcedPolicy } from "../sandbox/sandbox-command.ts";
 import type { Store } from "../store/store.ts";
 import { createExecutors } from "./executors/executors.ts";
 import { loadSandboxSupport } from "./executors/sandbox-support.ts";
+import { automaticAgent, chooseDefaultAgent, modelOptions } from "./agents/default-agent.ts";
 import { findInstalled } from "./agents/external-agents.ts";
+import { listAgents } from "./agents/list-agents.ts";
 import { authStatus } from "./api-methods.ts";
 
 export async function checkMachine(ctx: AppContext, store: () => Promise<Store>): Promise<DoctorReport> {
@@ -25,21 +28,47 @@ export async function checkMachine(ctx: AppContext, store: () => Promise<Store>)
     }),
     await runCheck("tools", () => checkExecutor(ctx)),
     await checkSandbox(ctx),
-    await runCheck("model", async () => {
-      const chosen = await chooseModel(null, { env: ctx.env, providers: ctx.providers, configured: ctx.config.values.model });
-      return `${chosen.model}${chosen.because === null ? "" : ` (${chosen.because})`}`;
-    }),
-    ...(await authStatus(ctx)).map(({ vendor, ready, source, hint }) => ({
-      name: `key: ${vendor}`,
-      ok: ready,
-      optional: true,
-      detail: source ?? (ready ? "none needed" : "not set"),
-      hint,
-    })),
+    await checkAnswerer(ctx),
+    ...(await Promise.all((await authStatus(ctx)).map(checkVendor))),
     ...(await checkRefusedAgents(ctx)),
     ...(await Promise.all(Object.entries(ctx.config.values.agents).map(([name, recipe]) => checkConfiguredAgent(ctx, name, recipe)))),
   ];
   return { checks, ok: checks.every((check) => check.ok || check.optional) };
+}
+
+/** Finds the agent or model that `skein run "task"` uses: the configured one, else the default. */
+async function checkAnswerer(ctx: AppContext): Promise<DoctorCheck> {
+  const check = await runCheck("model", async () => {
+    const { agent: configured } = ctx.config.values;
+    const { agent, signIn } = configured === automaticAgent ? await chooseDefaultAgent(ctx, null) : { agent: configured, signIn: null };
+    if (signIn !== null) return `${agent} answers, with its own sign-in (${signIn}); there is no key for the native agent`;
+    if (agent !== "native") return await checkAgent(ctx, agent);
+    const chosen = await chooseModel(null, modelOptions(ctx));
+    return `${chosen.model}${chosen.because === null ? "" : ` (${chosen.because})`}`;
+  });
+  // The keys themselves follow in the list.
+  return check.ok || !check.hint?.includes("\n") ? check : { ...check, hint: howToGetReady };
+}
+
+const howToGetReady = `set one of the keys in this list, sign in to an agent (\`skein agents\` lists them), or start Ollama (\`ollama serve\`)`;
+
+/** The state of the configured agent. Throws a fault with the missing part. */
+async function checkAgent(ctx: AppContext, name: string): Promise<string> {
+  const info = (await listAgents(ctx)).find((candidate) => candidate.name === name);
+  // A model may be configured as the agent. The turn itself then checks it.
+  if (info === undefined) return `${name} answers, because it is configured as the agent`;
+  if (info.missing !== null)
+    throw new Fault("auth", `${name} is configured as the agent: ${info.missing}`, { hint: info.hint ?? undefined });
+  const source = info.credentials.find(({ kind }) => kind !== "none")?.source;
+  return `${name} answers, because it is configured as the agent${source == null ? "" : ` (${source})`}`;
+}
+
+/** A server on this machine is ready only if it answers. */
+async function checkVendor({ vendor, ready, source, baseUrl, hint }: VendorAuth): Promise<DoctorCheck> {
+  const check = { name: `key: ${vendor}`, optional: true, hint };
+  if (findVendor(vendor)?.isLocal !== true) return { ...check, ok: ready, detail: source ?? (ready ? "none needed" : "not set") };
+  const answers = await answersHere(baseUrl);
+  return { ...check, ok: answers, detail: answers ? `answers at ${baseUrl}` : `no server answers at ${baseUrl}` };
 }
 
 /** An invalid entry stops every run. A missing program stops only the runs of its agent, so that check is optional. */

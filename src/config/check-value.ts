@@ -15,7 +15,7 @@ export function checkValue(entry: ConfigKey, value: unknown): CheckedValue {
 
 /** Converts the text of a variable or a command line to the JSON value that a file would have. */
 export function jsonFromText({ type }: ConfigKey, text: string): unknown {
-  if (type === "integer" || type === "number") return text.trim() === "" ? text : Number(text);
+  if (type === "integer" || type === "number" || type === "amount") return text.trim() === "" ? text : Number(text);
   if (type === "boolean") return booleans[text.trim().toLowerCase()] ?? text;
   if (!/-(?:list|map)$/.test(type)) return text;
   try {
@@ -56,6 +56,11 @@ const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
     expected: "a number above 0",
     accepts: (value) => Number.isFinite(value) && (value as number) > 0,
     schema: { type: "number", exclusiveMinimum: 0 },
+  },
+  amount: {
+    expected: "a number of at least 0",
+    accepts: (value) => Number.isFinite(value) && (value as number) >= 0,
+    schema: { type: "number", minimum: 0 },
   },
   boolean: { expected: "true or false", accepts: (value) => typeof value === "boolean", schema: { type: "boolean" } },
   duration: {

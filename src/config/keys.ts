@@ -8,6 +8,7 @@ export type KeyType =
   | "string"
   | "integer"
   | "number"
+  | "amount"
   | "boolean"
   | "duration"
   | "url"
@@ -52,14 +53,16 @@ const keyTable = [
     key: "model",
     type: "string",
     project: "yes",
-    description: "Model as `vendor/id[:effort]`. Without it, the first vendor with a key decides.",
+    description:
+      "Model as `vendor/id[:effort]`, or an alias such as `sonnet` (`skein models` lists them). Without it, the first vendor with a key decides.",
   },
   {
     key: "agent",
     type: "string",
-    default: "native",
+    default: "auto",
     project: "yes",
-    description: "Agent that takes a turn when none is named.",
+    description:
+      "Agent that takes a turn when none is named. `auto` is native if there is a key for the model; else a signed-in CLI (claude, codex, gemini, opencode, pi, in this order); else native with Ollama.",
   },
   {
     key: "tool_level",
@@ -244,6 +247,43 @@ const keyTable = [
       "Tokens that fit into one request to this vendor's models; older messages are summarised before that limit. Without it, the value of the price list.",
   },
   {
+    key: "models.*.temperature",
+    type: "amount",
+    project: "yes",
+    description: "Temperature of the native agent's requests to this model, named `vendor/id`. Without it, the vendor's default.",
+  },
+  {
+    key: "models.*.max_output_tokens",
+    type: "integer",
+    project: "narrow",
+    description: "Tokens of one answer of this model in the native agent. Without it, the vendor's limit, or 32,000 with Anthropic.",
+  },
+  {
+    key: "models.*.price.input",
+    field: "priceInput",
+    type: "amount",
+    description:
+      "Dollars per million input tokens of this model. With both prices, budgets work for a model that is not in the price list.",
+  },
+  {
+    key: "models.*.price.output",
+    field: "priceOutput",
+    type: "amount",
+    description: "Dollars per million output tokens of this model.",
+  },
+  {
+    key: "models.*.price.cache_read",
+    field: "priceCacheRead",
+    type: "amount",
+    description: "Dollars per million tokens that this model reads from its cache. Without it, the price of input.",
+  },
+  {
+    key: "models.*.price.cache_write",
+    field: "priceCacheWrite",
+    type: "amount",
+    description: "Dollars per million tokens that this model writes to its cache. Without it, the price of input.",
+  },
+  {
     key: "agents.*.command",
     type: "string",
     description: "Program of your own agent: a name in PATH, or an absolute path (docs/OTHER-AGENTS.md).",
@@ -289,8 +329,14 @@ export const configKeys: readonly ConfigKey[] = keyTable.map((entry: KeyEntry) =
 /** Keys without a `*`. */
 export const plainKeys = configKeys.filter(({ key }) => !key.includes("*"));
 
+/** A name may only have characters that are also allowed in `vendor/id`. A model is `vendor/id` itself. */
+const plainName = "[A-Za-z0-9][A-Za-z0-9_-]{0,63}";
+const modelName = '[A-Za-z0-9][A-Za-z0-9_-]{0,63}/[^\\s"]{1,200}';
+
 const plainKeysByName = new Map(plainKeys.map((entry) => [entry.key, entry]));
-const openKeys = configKeys.filter(({ key }) => key.includes("*")).map((entry) => ({ entry, pattern: entry.key.split(".") }));
+const openKeys = configKeys
+  .filter(({ key }) => key.includes("*"))
+  .map((entry) => ({ entry, pattern: entry.key.split("."), dotted: dottedPattern(entry.key) }));
 
 /** Keys for lists and maps, and keys with a `*`, have no variable. */
 function variableOf({ key, type }: KeyEntry): { env?: string } {
@@ -301,17 +347,40 @@ function variableOf({ key, type }: KeyEntry): { env?: string } {
 export function findKey(dotted: string): ConfigKey | undefined {
   const plain = plainKeysByName.get(dotted);
   if (plain !== undefined || !dotted.includes(".")) return plain;
-  const words = dotted.split(".");
+  return openKeys.find(({ dotted: pattern }) => pattern.test(dotted))?.entry;
+}
+
+/** The words of a dotted key. The name of a model may contain dots. */
+export function wordsOf(dotted: string): string[] {
+  for (const { dotted: pattern, entry } of openKeys) {
+    const name = pattern.exec(dotted)?.[1];
+    if (name !== undefined) return entry.key.split(".").map((word) => (word === "*" ? name : word));
+  }
+  return dotted.split(".");
+}
+
+/** The entry for the words of a key in a file. */
+export function findKeyAt(words: readonly string[]): ConfigKey | undefined {
+  if (words.length === 1) return plainKeysByName.get(words[0]!);
   return openKeys.find(({ pattern }) => pattern.length === words.length && matches(words, pattern))?.entry;
 }
 
 /** Whether there are keys below this one: `providers`, `providers.acme`. */
-export function hasSubKeys(dotted: string): boolean {
-  const words = dotted.split(".");
+export function hasSubKeys(words: readonly string[]): boolean {
   return openKeys.some(({ pattern }) => words.length < pattern.length && matches(words, pattern));
 }
 
-/** A name may only have characters that are also allowed in `vendor/id`. */
+function nameIn(group: string | undefined): string {
+  return group === "models" ? modelName : plainName;
+}
+
+function dottedPattern(key: string): RegExp {
+  const [group, ...rest] = key.split(".*.");
+  return new RegExp(`^${group}\\.(${nameIn(group)})\\.${rest.join().replaceAll(".", "\\.")}$`);
+}
+
 function matches(words: readonly string[], pattern: readonly string[]): boolean {
-  return words.every((word, index) => (pattern[index] === "*" ? /^[a-z0-9][a-z0-9_-]{0,63}$/i.test(word) : pattern[index] === word));
+  return words.every((word, index) =>
+    pattern[index] === "*" ? new RegExp(`^${nameIn(pattern[0])}$`).test(word) : pattern[index] === word,
+  );
 }

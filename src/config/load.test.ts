@@ -47,7 +47,7 @@ describe("configuration layers", () => {
     const config = createSetup({}).load();
     expect(config.values).toEqual({
       model: null,
-      agent: "native",
+      agent: "auto",
       toolLevel: "orchestrator",
       policy: "workspace",
       sandbox: null,
@@ -69,6 +69,7 @@ describe("configuration layers", () => {
       notify: "auto",
       screenReader: false,
       providers: {},
+      models: {},
       agents: {},
     });
     expect(config.warnings).toEqual([]);

@@ -5,7 +5,7 @@ import { Fault } from "../protocol/api/error.ts";
 import { FileReader } from "../kit/files/file-reader.ts";
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { isRecord } from "../kit/text/json.ts";
-import { configKeys, findKey, hasSubKeys, type ConfigKey } from "./keys.ts";
+import { configKeys, findKey, findKeyAt, hasSubKeys, type ConfigKey } from "./keys.ts";
 import type { Paths } from "./paths.ts";
 import { parseConfigText, readConfigText } from "./read-file.ts";
 import { checkValue, jsonFromText } from "./check-value.ts";
@@ -55,13 +55,9 @@ export function checkConfigFile(path: string, project: string | null): "missing"
 
 /** "did you mean ..." for a key that does not exist. */
 export function unknownKeyHint(dotted: string): string {
-  const words = dotted.split(".");
-  const candidates = configKeys.map(({ key }) =>
-    key
-      .split(".")
-      .map((word, index) => (word === "*" ? (words[index] ?? "<name>") : word))
-      .join("."),
-  );
+  // The name of a model contains dots, so it ends before the price or the last word.
+  const name = /^\w+\.(.+?)(?:\.price)?\.[^.]*$/.exec(dotted)?.[1] ?? dotted.split(".")[1];
+  const candidates = configKeys.map(({ key }) => key.replace("*", name ?? "<name>"));
   const near = nearestWord(dotted, candidates);
   return near ? `did you mean "${near}"?` : "`skein config` lists every key";
 }
@@ -82,15 +78,16 @@ function readLayer(path: string, files: FileReader | null): ConfigSources | null
 }
 
 /** The leaves of the file by dotted key. A key that is null counts as not set. */
-function* flatten(object: Record<string, unknown>, path: string, prefix = ""): Generator<[string, unknown]> {
+function* flatten(object: Record<string, unknown>, path: string, parents: readonly string[] = []): Generator<[string, unknown]> {
   for (const [word, value] of Object.entries(object)) {
-    const key = prefix + word;
+    const words = [...parents, word];
+    const key = words.join(".");
     if (key === "$schema" || value === null) continue;
-    if (findKey(key)) {
+    if (findKeyAt(words)) {
       yield [key, value];
-    } else if (hasSubKeys(key)) {
+    } else if (hasSubKeys(words)) {
       if (!isRecord(value)) throw new Fault("config", `${path}: "${key}" must be an object`);
-      yield* flatten(value, path, `${key}.`);
+      yield* flatten(value, path, words);
     } else {
       throw new Fault("config", `${path}: unknown key "${key}"`, { hint: unknownKeyHint(key) });
     }

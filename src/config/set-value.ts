@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { FileReader } from "../kit/files/file-reader.ts";
 import { makeDirectorySafely, replaceSafely, writeAll } from "../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
-import { findKey } from "./keys.ts";
+import { findKey, wordsOf } from "./keys.ts";
 import { unknownKeyHint } from "./load.ts";
 import type { Paths } from "./paths.ts";
 import { parseConfigText, readConfigText } from "./read-file.ts";
@@ -71,7 +71,7 @@ async function edit(before: string | null, path: string, { key, value }: { key: 
   if (before === null && value === undefined) return null;
   const { applyEdits, modify } = await import("jsonc-parser");
   const text = before === null || isBlank(before) ? `${before?.trimEnd() ?? ""}\n{}\n`.trimStart() : before;
-  const edits = modify(text, key.split("."), value, {
+  const edits = modify(text, wordsOf(key), value, {
     formattingOptions: { insertSpaces: true, tabSize: 2, eol: text.includes("\r\n") ? "\r\n" : "\n" },
   });
   const after = applyEdits(text, edits);

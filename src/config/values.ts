@@ -3,7 +3,7 @@ import type { AgentConfig } from "../protocol/api/agents.ts";
 import type { Settings } from "../protocol/api/api.ts";
 import { absolutePath } from "../kit/files/absolute-path.ts";
 import { isRecord } from "../kit/text/json.ts";
-import { configKeys, plainKeys, type ConfigKey, type ConfigKeyEntry } from "./keys.ts";
+import { configKeys, plainKeys, wordsOf, type ConfigKey, type ConfigKeyEntry } from "./keys.ts";
 
 type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
 type TypeValues = {
@@ -11,6 +11,7 @@ type TypeValues = {
   url: string;
   integer: number;
   number: number;
+  amount: number;
   duration: number;
   boolean: boolean;
   choice: never;
@@ -27,7 +28,7 @@ type FieldOf<Entry, Name extends string> = Entry extends { field: infer Field ex
 type PlainEntry = Exclude<ConfigKeyEntry, { key: `${string}.*.${string}` }>;
 /** The fields of one name in a group of keys like `providers.*.wire`. */
 type GroupValues<Group extends string> = Readonly<{
-  [Entry in ConfigKeyEntry as Entry["key"] extends `${Group}.*.${infer Name}` ? CamelName<Name> : never]: ValueOf<Entry>;
+  [Entry in ConfigKeyEntry as Entry["key"] extends `${Group}.*.${infer Name}` ? FieldOf<Entry, Name> : never]: ValueOf<Entry>;
 }>;
 
 export type ProviderConfig = GroupValues<"providers">;
@@ -35,6 +36,7 @@ export type ProviderConfig = GroupValues<"providers">;
 export type ConfigValues = Readonly<{ [Entry in PlainEntry as FieldOf<Entry, Entry["key"]>]: ValueOf<Entry> }> &
   Readonly<{
     providers: Readonly<Record<string, ProviderConfig>>;
+    models: Readonly<Record<string, GroupValues<"models">>>;
     /** May be incomplete. The code that starts an agent checks it. */
     agents: Readonly<Record<string, AgentConfig>>;
   }>;
@@ -59,12 +61,13 @@ export function buildValues(sources: ConfigSources, options: ValueOptions): Conf
   return Object.freeze({
     ...Object.fromEntries(plain),
     providers: groupValues("providers", sources, options),
+    models: groupValues("models", sources, options),
     agents: groupValues("agents", sources, options),
   }) as ConfigValues;
 }
 
 /** The part of the configuration that front ends may see. Keys of vendors are not in it. */
-export function settingsOf({ providers: _providers, agents: _agents, ...values }: ConfigValues): Settings {
+export function settingsOf({ providers: _providers, models: _models, agents: _agents, ...values }: ConfigValues): Settings {
   const internal = plainKeys.filter((entry) => entry.isInternal).map(fieldOf);
   return Object.fromEntries(Object.entries(values).filter(([name]) => !internal.includes(name))) as Omit<typeof values, InternalField>;
 }
@@ -74,10 +77,10 @@ export function fieldOf({ key, field }: ConfigKey): string {
   return field ?? key.slice(key.lastIndexOf(".") + 1).replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }
 
-/** The values of `providers.*` or `agents.*`, by name. */
+/** The values of `providers.*`, `models.*` or `agents.*`, by name. */
 function groupValues(group: string, sources: ConfigSources, options: ValueOptions): Readonly<Record<string, unknown>> {
   const keys = configKeys.filter(({ key }) => key.startsWith(`${group}.`));
-  const names = new Set([...sources.keys()].filter((key) => key.startsWith(`${group}.`)).map((key) => key.split(".")[1] as string));
+  const names = new Set([...sources.keys()].filter((key) => key.startsWith(`${group}.`)).map((key) => wordsOf(key)[1] as string));
   const valuesOf = (name: string) =>
     Object.fromEntries(keys.map((entry) => [fieldOf(entry), valueOf(entry, entry.key.replace("*", name), sources, options)]));
   return Object.freeze(Object.fromEntries([...names].map((name) => [name, Object.freeze(valuesOf(name))])));

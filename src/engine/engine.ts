@@ -54,8 +54,8 @@ export type EngineDeps = {
    * model is available.
    */
   chooseModel: (agent: string, name: string | null) => Promise<string | null>;
-  /** Accepts the name of an agent, of a vendor (native with that vendor), or of a model that only one agent uses. */
-  chooseAgent: (name: string, model: string | null) => { agent: string; model: string | null };
+  /** Accepts the name of an agent, of a vendor (native with that vendor), of a model that only one agent uses, or `auto`. */
+  chooseAgent: (name: string, model: string | null) => Promise<{ agent: string; model: string | null }>;
   projectOf: (directory: string) => string;
   /** The project's current session, stored across invocations. */
   getCurrent: (project: string) => string | null;

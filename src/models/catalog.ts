@@ -3,6 +3,8 @@
 import type { ModelInfo } from "../protocol/api/api.ts";
 import type { Usage } from "../protocol/tree/usage.ts";
 import data from "./catalog-data.json";
+import { namesOf } from "./model-names.ts";
+import { settingsFor, type ModelSettingsTable } from "./model-settings.ts";
 
 /** Dollars per million tokens. A list is [price, input tokens, price above them, ...]. */
 export type Rate = number | number[] | null;
@@ -18,11 +20,17 @@ export type CatalogData = Record<string, CatalogEntry[]>;
 
 const catalog = data as unknown as CatalogData;
 
-export async function priceOf(vendor: string, model: string, usage: Usage, at: number = Date.now()): Promise<number | null> {
-  const entry = findEntry(vendor, model);
-  const rates = entry && ratesAt(entry, at);
-  if (!rates) return null;
-  const [input, output, read, write] = rates;
+export type PriceOptions = { at?: number; settings?: ModelSettingsTable };
+
+/** Null if the price of input or output is unknown. */
+export async function priceOf(
+  vendor: string,
+  model: string,
+  usage: Usage,
+  { at = Date.now(), settings = {} }: PriceOptions = {},
+): Promise<number | null> {
+  const [input, output, read, write] = ratesOf(vendor, model, at, settings);
+  if (input === null || output === null) return null;
   const promptTokens = usage.input + usage.cacheRead + usage.cacheWrite;
   const cost =
     usage.input * pricePerMillion(input, promptTokens) +
@@ -32,23 +40,42 @@ export async function priceOf(vendor: string, model: string, usage: Usage, at: n
   return cost / 1_000_000;
 }
 
+/** The rates of the price list, each replaced by that of the configuration. */
+function ratesOf(vendor: string, model: string, at: number, settings: ModelSettingsTable): Rates {
+  const entry = findEntry(vendor, model);
+  const [input, output, read, write] = (entry && ratesAt(entry, at)) ?? [null, null, null, null];
+  const own = settingsFor(settings, vendor, model)?.price;
+  return [own?.input ?? input, own?.output ?? output, own?.cacheRead ?? read, own?.cacheWrite ?? write];
+}
+
 export async function contextWindowOf(vendor: string, model: string): Promise<number | null> {
   return findEntry(vendor, model)?.[2] ?? null;
 }
 
-export async function listModels(at: number = Date.now()): Promise<Omit<ModelInfo, "ready" | "isDefault">[]> {
-  return Object.entries(catalog).flatMap(([vendor, entries]) =>
-    entries.map((entry) => {
-      const rates = ratesAt(entry, at);
-      return {
-        name: `${vendor}/${entry[0]}`,
-        vendor,
-        contextWindow: entry[2],
-        inputPrice: rates ? pricePerMillion(rates[0], 0) : null,
-        outputPrice: rates ? pricePerMillion(rates[1], 0) : null,
-      };
-    }),
-  );
+export type CatalogModel = Omit<ModelInfo, "ready" | "isDefault" | "aliases">;
+
+/** The models to choose from: recommended ones first, then newest first, and those of the configuration that are not in the price list. */
+export async function listModels({ at = Date.now(), settings = {} }: PriceOptions = {}): Promise<CatalogModel[]> {
+  const listed = Object.keys(catalog).flatMap((vendor) => {
+    const { ids, aliases } = namesOf(vendor);
+    return ids.map((id) => ({ vendor, id, recommended: Object.values(aliases).includes(id) }));
+  });
+  const configured = Object.keys(settings).map((name) => {
+    const [vendor = "", ...rest] = name.split("/");
+    return { vendor, id: rest.join("/"), recommended: false };
+  });
+  const unlisted = configured.filter(({ vendor, id }) => !namesOf(vendor).ids.includes(id));
+  return [...listed, ...unlisted].map(({ vendor, id, recommended }) => {
+    const [input, output] = ratesOf(vendor, id, at, settings);
+    return {
+      name: `${vendor}/${id}`,
+      vendor,
+      recommended,
+      contextWindow: findEntry(vendor, id)?.[2] ?? null,
+      inputPrice: input === null ? null : pricePerMillion(input, 0),
+      outputPrice: output === null ? null : pricePerMillion(output, 0),
+    };
+  });
 }
 
 function findEntry(vendor: string, model: string): CatalogEntry | undefined {

@@ -1,6 +1,7 @@
 // Chooses the model of a request, from a name or by default. Throws a Fault if that model can't be used.
 import { Fault } from "../protocol/api/error.ts";
 import type { Endpoint } from "./model.ts";
+import { namesOf, resolveModelName, type NameOptions } from "./model-names.ts";
 import {
   endpointFor,
   type Environment,
@@ -16,36 +17,61 @@ export type ChooseModelOptions = {
   env: Environment;
   providers: Record<string, VendorConfig>;
   configured: string | null;
+  /** Names of models that have settings in the configuration. */
+  models?: readonly string[];
 };
 
 export type ChosenModel = { model: string; because: string | null };
 
-/** `name` is `vendor/id[:effort]`, a vendor alone, or null for the configured model or a default. */
+/** `name` is the name of a model in any form, a vendor alone, or null for the configured model or a default. */
 export async function chooseModel(name: string | null, options: ChooseModelOptions): Promise<ChosenModel> {
   const requested = name ?? options.configured;
   if (requested === null) return chooseDefault(options);
   const vendor = findVendor(requested);
-  if (vendor !== undefined) return { model: await vendorDefault(vendor.name, options), because: null };
-  const parsed = parseModelName(requested);
+  if (vendor !== undefined && !Object.hasOwn(namesOf(vendor.name).aliases, vendor.name))
+    return { model: await vendorDefault(vendor.name, options), because: null };
+  const model = await resolveName(requested, options);
+  const parsed = parseModelName(model);
   if (parsed.vendor !== "replay")
     checkOffline(endpointFor(parsed.vendor, { env: options.env, config: options.providers[parsed.vendor] }), options.env);
-  return { model: `${parsed.vendor}/${parsed.model}${parsed.effort === null ? "" : `:${parsed.effort}`}`, because: null };
+  return { model, because: null };
+}
+
+export function nameOptions({ env, providers, models = [] }: ChooseModelOptions): NameOptions {
+  const isReady = (vendor: string) => vendorAuth(vendor, { env, config: providers[vendor] }).ready;
+  return { isReady, vendors: Object.keys(providers), models };
+}
+
+/** Only Ollama itself has the names of its models. */
+async function resolveName(name: string, options: ChooseModelOptions): Promise<string> {
+  try {
+    return resolveModelName(name, nameOptions(options));
+  } catch (error) {
+    if (!name.includes("/") && (await ollamaModels(options)).includes(name)) return `ollama/${name}`;
+    throw error;
+  }
+}
+
+/** The first vendor with a key, and the name of the key. Null if there is no key. */
+export function firstVendorWithKey({ env, providers }: ChooseModelOptions): { vendor: string; source: string } | null {
+  // A key in the environment takes precedence over all keys in the configuration.
+  for (const configs of [{}, providers] as ChooseModelOptions["providers"][]) {
+    for (const { name, defaultModel } of vendors) {
+      const { source } = vendorAuth(name, { env, config: configs[name] });
+      if (defaultModel !== "" && source !== null) return { vendor: name, source };
+    }
+  }
+  return null;
 }
 
 async function chooseDefault(options: ChooseModelOptions): Promise<ChosenModel> {
-  const { env } = options;
-  // A key in the environment takes precedence over all keys in the configuration.
-  for (const providers of [{}, options.providers] as ChooseModelOptions["providers"][]) {
-    for (const { name, defaultModel } of vendors) {
-      const { source } = vendorAuth(name, { env, config: providers[name] });
-      if (defaultModel !== "" && source !== null) return { model: await vendorDefault(name, options), because: `${source} is set` };
-    }
-  }
+  const keyed = firstVendorWithKey(options);
+  if (keyed !== null) return { model: await vendorDefault(keyed.vendor, options), because: `${keyed.source} is set` };
   const local = (await ollamaModels(options)).find((model) => !/embed/.test(model));
   if (local !== undefined) return { model: `ollama/${local}`, because: "Ollama is running on this machine" };
   throw new Fault("auth", "no model can be used: there is no key and no local server", {
     hint: [
-      "set one of these and run again, or start Ollama here (`ollama serve`):",
+      "set one of these and run again, sign in to an agent (`skein agents`), or start Ollama here (`ollama serve`):",
       ...vendors
         .filter((vendor) => !vendor.isLocal)
         .map((vendor) => `${`export ${vendor.keyVariables[0]?.name}=...`.padEnd(29)} ${vendor.keyUrl}`),

@@ -23,6 +23,8 @@ export type ModelRequest = {
   /** The same for every request of a session: some vendors route by it to a warm cache. */
   cacheKey: string;
   maxOutputTokens: number | null;
+  /** Missing or null for the vendor's default. */
+  temperature?: number | null;
 };
 
 export type StopReason = "end" | "calls" | "length" | "refused";

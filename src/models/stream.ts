@@ -20,6 +20,7 @@ import {
 import { IdleTimeout } from "./idle-timeout.ts";
 import type { Endpoint, ModelEvent, ModelRequest, ServerEvent, Wire, WireEvent, WireName, WireReader } from "./model.ts";
 import { sleep } from "../kit/flow/sleep.ts";
+import { settingsFor, type ModelSettingsTable } from "./model-settings.ts";
 import { SseParser } from "./sse.ts";
 import { parseJson } from "./wire/json.ts";
 import { endpointFor, parseModelName, type VendorConfig } from "./vendors.ts";
@@ -49,27 +50,41 @@ export type BindOptions = {
   providers: Readonly<Record<string, VendorConfig>>;
   /** Null uses the default. */
   idleMs: number | null;
+  models?: ModelSettingsTable;
 };
 
-type UnboundRequest = Omit<ModelRequest, "model" | "effort">;
+type UnboundRequest = Omit<ModelRequest, "model" | "effort" | "temperature">;
 
 const retryLimits = { attempts: 4, maxWaitMs: 60_000 };
 const defaultIdleMs = 600_000;
 
 /** Binds a model's name to its endpoint, key, prices and context window. */
-export async function bindModel(name: string, { env, providers, idleMs }: BindOptions) {
+export async function bindModel(name: string, { env, providers, idleMs, models = {} }: BindOptions) {
   const { vendor, model, effort } = parseModelName(name);
   if (vendor === "replay") return (await import("./replay-model.ts")).bindReplay(model);
   const config = providers[vendor];
   const endpoint = endpointFor(vendor, { env, config });
+  const settings = settingsFor(models, vendor, model);
+  const bound = (request: UnboundRequest): ModelRequest => ({
+    ...request,
+    model,
+    effort,
+    maxOutputTokens: smallerLimit(request.maxOutputTokens, settings?.maxOutputTokens ?? null),
+    temperature: settings?.temperature ?? null,
+  });
   return {
     name: `${vendor}/${model}`,
     stream: (request: UnboundRequest, signal: AbortSignal, gate: PauseGate) =>
-      streamModel({ ...request, model, effort }, endpoint, { signal, gate, idleMs: idleMs ?? defaultIdleMs, retry: retryLimits }),
-    body: async (request: UnboundRequest) => (await loadWire(endpoint.wire)).request({ ...request, model, effort }, endpoint).body,
-    price: async (usage: Usage) => (await import("./catalog.ts")).priceOf(vendor, model, usage),
+      streamModel(bound(request), endpoint, { signal, gate, idleMs: idleMs ?? defaultIdleMs, retry: retryLimits }),
+    body: async (request: UnboundRequest) => (await loadWire(endpoint.wire)).request(bound(request), endpoint).body,
+    price: async (usage: Usage) => (await import("./catalog.ts")).priceOf(vendor, model, usage, { settings: models }),
     window: async () => config?.contextWindow ?? (await import("./catalog.ts")).contextWindowOf(vendor, model),
   };
+}
+
+/** Null means no limit. */
+function smallerLimit(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 type Done = Extract<ModelEvent, { type: "done" }>;

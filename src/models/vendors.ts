@@ -149,10 +149,24 @@ export function parseModelName(text: string): ModelName {
     });
   }
   if (vendor === "replay") return { vendor, model: id, effort: null };
-  const colon = id.lastIndexOf(":");
-  const effort = efforts.find((word) => word === id.slice(colon + 1));
-  if (colon < 1 || !effort) return { vendor, model: id, effort: null };
-  return { vendor, model: id.slice(0, colon), effort };
+  const { name: model, effort } = splitEffort(id);
+  return { vendor, model, effort };
+}
+
+/** Splits `name[:effort]`. Any other word after the last colon belongs to the name. */
+export function splitEffort(text: string): { name: string; effort: Effort | null } {
+  const colon = text.lastIndexOf(":");
+  const effort = efforts.find((word) => word === text.slice(colon + 1));
+  return colon < 1 || effort === undefined ? { name: text, effort: null } : { name: text.slice(0, colon), effort };
+}
+
+export function fullModelName({ vendor, model, effort }: ModelName): string {
+  return `${vendor}/${model}${effort === null ? "" : `:${effort}`}`;
+}
+
+/** Models that can't call tools, so that only an API request can use them. No CLI can. */
+export function isApiOnly(id: string): boolean {
+  return /deep-research|-search-preview|(^|\/)sonar/.test(id);
 }
 
 /** The base URL, key and headers for requests to a vendor. Throws a Fault if the vendor, its URL or its key is missing. */
@@ -235,6 +249,16 @@ export function vendorAuth(name: string, source: VendorSource): VendorAuth {
     baseUrl: stripUrlSecrets(baseUrlFor(name, source)),
     hint: credential ? "" : vendor?.isLocal ? `runs on this machine; see ${vendor.keyUrl}` : vendor ? keyHint(vendor) : "",
   };
+}
+
+/** Whether a server on this machine answers in time. */
+export async function answersHere(baseUrl: string, timeoutMs: number = 300): Promise<boolean> {
+  try {
+    const url = `${baseUrl.replace(/\/+$/, "")}/models`;
+    return (await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: "manual" })).ok;
+  } catch {
+    return false;
+  }
 }
 
 /** The models that are installed in Ollama, latest first. Empty if its server does not answer in time. */

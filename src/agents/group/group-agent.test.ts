@@ -8,9 +8,13 @@ import type { DelegateRequest, DelegateResult, TurnCheckInput, TurnContext, Turn
 import { bareTurn } from "../../protocol/api/turn-options.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { zeroUsage } from "../../protocol/tree/usage.ts";
+import { requireModelName } from "../../models/model-names.ts";
 import { groupAgent } from "./group-agent.ts";
 
-const knownNames = { agents: ["native", "claude", "codex"], vendors: ["mine"] };
+const knownNames = {
+  agents: ["native", "claude", "codex"],
+  resolveModel: (name: string) => requireModelName(name, { isReady: () => true, vendors: ["mine"], models: [] }),
+};
 const agent = groupAgent({
   knownNames: () => knownNames,
   retryAfterMs: 1,
@@ -345,8 +349,8 @@ describe("stopping", () => {
 
 test.each([
   [{ participants: ["codx"] }, 'no agent or model "codx"; did you mean codex?'],
-  [{ participants: ["claude", "nowhere/model"] }, 'no agent or model "nowhere/model"'],
-  [{ synthesizer: "gpt" }, 'no agent or model "gpt"'],
+  [{ participants: ["claude", "nowhere/model"] }, 'there is no vendor "nowhere"'],
+  [{ synthesizer: "nonsense" }, 'there is no model "nonsense"'],
 ])("an unknown name is refused before the turn starts: %j", async (change, message) => {
   const planned = { ...bareTurn("s", defaultPolicy), group: { ...defaultTask, ...change } } as unknown as TurnCheckInput;
   expect(await agent.check(planned).catch(messageOf)).toBe(message);

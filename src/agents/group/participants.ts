@@ -1,7 +1,6 @@
 // Resolves the participants of a group. A name is an agent, which has its tools in a read-only sandbox, or a model, which has
 // no tools.
 import { nearestWord } from "../../kit/text/nearest-word.ts";
-import { parseModelName, findVendor } from "../../models/vendors.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { GroupTask } from "../../protocol/team/group.ts";
 
@@ -14,8 +13,11 @@ export type Participant = {
   isModel: boolean;
 };
 
-/** Names of all agents, and of the vendors in the configuration. */
-export type KnownNames = { agents: readonly string[]; vendors: readonly string[] };
+export type KnownNames = {
+  agents: readonly string[];
+  /** Returns the full name of a model. Throws a fault if there is none. */
+  resolveModel: (name: string) => string;
+};
 
 /** Throws for an unknown name. Does not check whether the agent or model works. */
 export function resolveParticipants(names: readonly string[], known: KnownNames): Participant[] {
@@ -34,24 +36,14 @@ export function chooseSynthesizer({ synthesizer }: GroupTask, participants: Part
   return participants.find(({ isModel }) => isModel) ?? { name: "the project's model", agent: "native", model: null, isModel: true };
 }
 
-function resolveParticipant(name: string, { agents, vendors }: KnownNames): Participant {
+function resolveParticipant(name: string, { agents, resolveModel }: KnownNames): Participant {
   if (agents.includes(name)) return { name, agent: name, model: null, isModel: false };
-  const model = { name, agent: "native", model: name, isModel: true };
-  if (findVendor(name) !== undefined) return model;
-  const nearest = nearestWord(name, agents);
-  const fault = new Fault("usage", `no agent or model "${name}"${nearest === null ? "" : `; did you mean ${nearest}?`}`, {
-    hint: `the agents are: ${agents.join(", ")}; a model is vendor/id, as in anthropic/claude-opus-5-5`,
-  });
-  const vendor = vendorOf(name);
-  if (vendor === null || (findVendor(vendor) === undefined && !vendors.includes(vendor) && vendor !== "replay")) throw fault;
-  return model;
-}
-
-function vendorOf(name: string): string | null {
   try {
-    return parseModelName(name).vendor;
+    return { name, agent: "native", model: resolveModel(name), isModel: true };
   } catch (error) {
-    if (error instanceof Fault) return null;
-    throw error;
+    if (!(error instanceof Fault)) throw error;
+    const nearest = nearestWord(name, agents);
+    const message = nearest === null ? error.message : `no agent or model "${name}"; did you mean ${nearest}?`;
+    throw new Fault(error.code, message, { hint: `the agents are: ${agents.join(", ")}; ${error.hint ?? ""}`, cause: error });
   }
 }

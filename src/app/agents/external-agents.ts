@@ -90,7 +90,7 @@ async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvi
     vendorAccess: {
       ...credentialSources(ctx),
       endpoint: (vendor, apiKey) => endpointOf(ctx, vendor, apiKey),
-      price: priceOf,
+      price: (vendor, model, usage) => priceOf(vendor, model, usage, { settings: ctx.models }),
       sandboxStatus: executors.sandboxStatus,
     },
   };

@@ -12,6 +12,7 @@ import type { VendorAuth } from "../../protocol/api/api.ts";
 import { messageOf } from "../../protocol/api/error.ts";
 import { version } from "../../version.ts";
 import { credentialSources, defaultModelOf } from "./agent-credentials.ts";
+import { modelOptions } from "./default-agent.ts";
 import { configuredEntries, findInstalled, type InstalledProgram, loadAdapter } from "./external-agents.ts";
 import { type TrialFindings, cachedFindings, cacheVersion, cachedVersion } from "./agent-cache.ts";
 import { authStatus } from "../api-methods.ts";
@@ -27,8 +28,7 @@ export async function listAgents(ctx: AppContext): Promise<AgentInfo[]> {
 
 /** Lists only vendors with a key, and a local server that answers. `auth status` lists all vendors. */
 async function nativeInfo(ctx: AppContext, auth: VendorAuth[]): Promise<AgentInfo> {
-  const options = { env: ctx.env, providers: ctx.providers, configured: ctx.config.values.model };
-  const chosen = await chooseModel(null, options).catch((error: unknown) => ({ model: null, message: messageOf(error) }));
+  const chosen = await chooseModel(null, modelOptions(ctx)).catch((error: unknown) => ({ model: null, message: messageOf(error) }));
   const chosenVendor = chosen.model === null ? null : chosen.model.slice(0, chosen.model.indexOf("/"));
   return {
     name: "native",

@@ -50,7 +50,7 @@ export function createDelegate(execution: TurnExecution): {
     };
     const resumeIdle = running.deadline.holdIdle();
     try {
-      const ended = await execution.runSubTurn(subTurn(execution, request, subSession), onEvent, subScope(execution, request));
+      const ended = await execution.runSubTurn(await subTurn(execution, request, subSession), onEvent, subScope(execution, request));
       return {
         session: subSession.session.id,
         status: ended.turn.status ?? "broken",
@@ -164,7 +164,11 @@ async function withAgent({ deps, running }: TurnExecution, session: Session, req
  * The turn of a sub-session. It can't spawn, and it gets its role's prompt after its parent's extra instructions.
  * A participant of a group asks no user, because the other participants wait for it.
  */
-function subTurn({ deps, running: { params } }: TurnExecution, request: DelegateRequest, subSession: SubSession): TurnRequest {
+async function subTurn(
+  { deps, running: { params } }: TurnExecution,
+  request: DelegateRequest,
+  subSession: SubSession,
+): Promise<TurnRequest> {
   const { session, policy, role } = subSession;
   const freeText = request.role === null || role !== null ? null : freeTextRolePrompt(request.role);
   const turn: TurnRequest = {

@@ -77,7 +77,7 @@ async function createOrFind(deps: EngineDeps, params: SessionOpenParams, name: s
 async function create(deps: EngineDeps, params: SessionOpenParams, name: string | null): Promise<Session> {
   const { directory, task, toolLevel } = params;
   const project = deps.projectOf(directory);
-  const chosen = deps.chooseAgent(params.agent, params.model);
+  const chosen = await deps.chooseAgent(params.agent, params.model);
   findAgent(deps, chosen.agent);
   const model = await initialModel(deps, chosen, task);
   if (params.parentSession !== null && !deps.hasStore())

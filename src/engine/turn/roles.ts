@@ -53,12 +53,12 @@ export async function applyRole<Turn extends RequestedTurn>(
 }
 
 /** Narrows a turn to a role. `agent` takes the turn; `explicitFields` are not narrowed, because the caller set them. */
-export function withRole<Turn extends RequestedTurn>(
+export async function withRole<Turn extends RequestedTurn>(
   deps: EngineDeps,
   turn: Turn,
   { role, agent, explicitFields }: { role: Role; agent: string; explicitFields: readonly RoleField[] },
-): Turn & { appliedRole: Role } {
-  const { agent: name } = deps.chooseAgent(agent, turn.model);
+): Promise<Turn & { appliedRole: Role }> {
+  const { agent: name } = await deps.chooseAgent(agent, turn.model);
   const takesTools = deps.agents.some((candidate) => candidate.name === name && candidate.takesTools === true);
   return { ...narrowTurn(turn, role, takesTools ? explicitFields : [...explicitFields, "tools"]), appliedRole: role };
 }

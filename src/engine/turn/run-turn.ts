@@ -177,7 +177,7 @@ async function resolveAgent(
   const multiAgent = multiAgentName(params);
   const changesTeam = multiAgent === "team" && (params.agent !== null || params.model !== null);
   if (multiAgent !== null && !changesTeam) return { session, agent: findAgent(deps, multiAgent), model: null };
-  const chosen = params.agent === null ? { agent: session.agent, model: params.model } : deps.chooseAgent(params.agent, params.model);
+  const chosen = params.agent === null ? { agent: session.agent, model: params.model } : await deps.chooseAgent(params.agent, params.model);
   const agent = findAgent(deps, chosen.agent);
   const model = await deps.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
   const isModelChanged = model !== session.model && (chosen.model !== null || session.model === null);
@@ -194,7 +194,7 @@ export async function checkTurn(deps: EngineDeps, request: TurnCheckParams): Pro
   const project = deps.projectOf(params.directory);
   const multiAgent = multiAgentName(params);
   if (multiAgent !== null) return findAgent(deps, multiAgent).check({ ...params, project });
-  const chosen = deps.chooseAgent(params.agent, params.model);
+  const chosen = await deps.chooseAgent(params.agent, params.model);
   const agent = findAgent(deps, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await deps.chooseModel(chosen.agent, chosen.model);
   await agent.check({ ...params, model, project });

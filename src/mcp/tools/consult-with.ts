@@ -1,6 +1,5 @@
 // consult_with: asks one model one question. The model has no tools, but gets the conversation of the session.
 import { resolveContextPaths } from "../turn/context-paths.ts";
-import { resolveModel } from "../turn/resolve-model.ts";
 import { listedFilesText, selectFiles, sendFiles } from "../turn/send-files.ts";
 import { takeTurn } from "../turn/take-turn.ts";
 import { tool } from "./tool.ts";
@@ -15,7 +14,7 @@ export const consultWith = tool("consult_with", {
       {
         sessionId: session_id,
         prompt: question,
-        model: await resolveModel(ctx.api, model),
+        model,
         turn: { toolLevel: "none", contextFiles: false, appendSystem: instructions || null },
         prepare: (session) => sendFiles(ctx.api, session, files),
       },

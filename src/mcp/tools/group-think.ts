@@ -1,13 +1,11 @@
 // group_think: several models and agents discuss an objective, write one deliverable and validate it.
-import { Fault } from "../../protocol/api/error.ts";
 import { objectiveText, type GroupTask } from "../../protocol/team/group.ts";
 import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts";
 import { finishedGroup, groupAnswer } from "../turn/group-answer.ts";
-import { resolveModel } from "../turn/resolve-model.ts";
 import { selectFiles, sendFiles } from "../turn/send-files.ts";
 import { findSession, takeTurn } from "../turn/take-turn.ts";
-import { tool, type CallContext, type ToolInput } from "./tool.ts";
+import { tool, type ToolInput } from "./tool.ts";
 
 const defaults = { discussionRounds: 6, validationRounds: 2, parallelLimit: 4 };
 
@@ -17,7 +15,7 @@ export const groupThink = tool("group_think", {
   async run(input, ctx) {
     const files = selectFiles(resolveContextPaths(input.context, ctx));
     const agents = (await ctx.api.agents.list()).map(({ name }) => name);
-    const group = await groupTaskOf(input, [...files.sent, ...files.listed], (name) => resolveParticipant(name, agents, ctx));
+    const group = groupTaskOf(input, [...files.sent, ...files.listed]);
     const objective = objectiveText(group);
     const session = await findSession(ctx.api, input.session_id, ctx.directory);
     const finished = session === null ? null : await finishedGroup(session, objective, ctx);
@@ -41,27 +39,16 @@ export const groupThink = tool("group_think", {
 
 type Input = ToolInput<"group_think">;
 
-async function groupTaskOf(input: Input, files: ContextPath[], resolve: (name: string) => Promise<string>): Promise<GroupTask> {
+function groupTaskOf(input: Input, files: ContextPath[]): GroupTask {
   return {
     objective: input.objective,
     outputFormat: input.output_format,
     userInput: input.user_input ?? null,
     context: files.map(({ path }) => path),
-    participants: await Promise.all(input.models.map(resolve)),
+    participants: input.models,
     discussionRounds: input.discussion_turns ?? defaults.discussionRounds,
     validationRounds: input.validation_rounds ?? defaults.validationRounds,
-    synthesizer: input.synthesis_model === undefined ? null : await resolve(input.synthesis_model),
+    synthesizer: input.synthesis_model ?? null,
     parallelLimit: defaults.parallelLimit,
   };
-}
-
-/** An agent must be named exactly. A model may be written from memory. */
-async function resolveParticipant(name: string, agents: string[], { api }: CallContext): Promise<string> {
-  if (agents.includes(name)) return name;
-  try {
-    return await resolveModel(api, name);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    throw new Fault(error.code, error.message, { hint: `${error.hint ?? ""}; the agents are ${agents.join(", ")}`, cause: error });
-  }
 }

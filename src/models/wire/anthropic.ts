@@ -17,11 +17,14 @@ const breakpoint = { type: "ephemeral" };
 function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
   const maxTokens = request.maxOutputTokens ?? outputLimit(request.model);
   const sides = groupBySide(request, "anthropic");
+  const thinking = thinkingFor(request, maxTokens, sides);
   const body = {
     model: request.model,
     max_tokens: maxTokens,
     stream: true,
-    ...thinkingFor(request, maxTokens, sides),
+    ...thinking,
+    // The API refuses a temperature together with thinking.
+    ...(request.temperature != null && !("thinking" in thinking) && { temperature: request.temperature }),
     ...(request.tools.length > 0 && { tools: writeTools(request) }),
     ...(request.system !== "" && { system: [{ type: "text", text: request.system, cache_control: breakpoint }] }),
     messages: writeMessages(sides),

@@ -19,6 +19,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
   const thinking = request.effort === null ? null : thinkingFor(request.model, request.effort);
   const generation = {
     ...(request.maxOutputTokens !== null && { maxOutputTokens: request.maxOutputTokens }),
+    ...(request.temperature != null && { temperature: request.temperature }),
     ...(thinking && { thinkingConfig: thinking }),
   };
   const functions = request.tools.map((tool) => ({

@@ -52,6 +52,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     ...(dialect.asksUsage && { stream_options: { include_usage: true } }),
     ...(request.effort && dialect.effort(request.effort)),
     ...(request.maxOutputTokens !== null && { [dialect.limit]: request.maxOutputTokens }),
+    ...(request.temperature != null && { temperature: request.temperature }),
     ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", function: tool })) }),
     messages: [
       ...system,

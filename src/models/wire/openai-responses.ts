@@ -21,6 +21,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     ...(canReason && { include: ["reasoning.encrypted_content"] }),
     ...(canReason && request.effort && { reasoning: { effort: request.effort, summary: "auto" } }),
     ...(request.maxOutputTokens !== null && { max_output_tokens: request.maxOutputTokens }),
+    ...(request.temperature != null && { temperature: request.temperature }),
     prompt_cache_key: request.cacheKey,
     ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", ...tool, strict: false })) }),
     ...(request.system !== "" && { instructions: request.system }),

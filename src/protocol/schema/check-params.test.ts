@@ -35,7 +35,7 @@ describe("params", () => {
       params: {
         directory: "/d",
         find: { by: "new" },
-        agent: "native",
+        agent: "auto",
         model: null,
         task: null,
         toolLevel: "orchestrator",
@@ -65,7 +65,7 @@ describe("params", () => {
       name: "x",
       directory: "/d",
       task: null,
-      agent: "native",
+      agent: "auto",
       model: null,
       toolLevel: "none" as const,
       parentSession: null,

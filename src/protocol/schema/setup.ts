@@ -129,6 +129,8 @@ export const modelInfo = fields({
   vendor: z.string(),
   ready: z.boolean().describe("whether there is a key or a server for it"),
   isDefault: z.boolean(),
+  recommended: z.boolean().describe("the newest model of its line"),
+  aliases: z.array(z.string()).describe("short names that mean this model here, such as `sonnet`"),
   contextWindow: count.nullable(),
   inputPrice: z.number().nullable().describe("dollars for a million tokens"),
   outputPrice: z.number().nullable(),

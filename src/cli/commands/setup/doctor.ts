@@ -42,8 +42,9 @@ function reportText({ checks, ok }: DoctorReport, marks: Marks, style: Style): s
   const width = Math.max(0, ...checks.map((check) => check.name.length));
   const texts = checks.map((check) => checkText(check, { width, style, marks })).join("");
   if (ok) return `${texts}\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`;
-  const firstHint = checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
-  return `${texts}\n${style.red("not ready")}${firstHint === undefined ? "" : `: ${stripControls(firstHint)}`}\n`;
+  const failed = checks.find((check) => !check.ok && !check.optional);
+  const remedy = failed?.hint?.split("\n")[0] ?? failed?.detail ?? "a required check failed";
+  return `${texts}\n${style.red("not ready")}: ${stripControls(remedy).replace(/[:;.]$/, "")}.\n`;
 }
 
 async function runTrials(args: Args, ctx: CommandContext): Promise<number> {

@@ -7,15 +7,17 @@ import { reportCommand } from "../report-command.ts";
 
 export const models = reportCommand({
   name: "models",
-  summary: "list models, ready ones first",
+  summary: "list models: ready, recommended and new ones first",
   usage: "[--all] [--json]",
   flags: [{ name: "all", summary: "also list models without a key or a server" }],
-  notes: "Prices are in dollars per million tokens. A * marks the default model.",
+  notes: `Prices are in dollars per million tokens. A * marks the default model.
+
+An alias means the newest model of its line that is ready. Aliases, ids without a
+vendor and other spellings (gpt52, "GPT 5.2") work wherever a model is named. Other
+models work too: write vendor/id.`,
   async report(args, ctx) {
     const api = await ctx.api();
-    const list = (await api.models.list()).toSorted(
-      (a, b) => Number(b.isDefault) - Number(a.isDefault) || Number(b.ready) - Number(a.ready),
-    );
+    const list = await api.models.list();
     const anyReady = list.some((model) => model.ready);
     const visible = args.flags["all"] || !anyReady ? list : list.filter((model) => model.ready || model.isDefault);
     const unlistedCount = list.length - visible.length;
@@ -33,6 +35,7 @@ export const models = reportCommand({
 const columns: readonly ItemColumn<ModelInfo>[] = [
   { cell: ({ isDefault }) => (isDefault ? "*" : " ") },
   { title: "MODEL", cell: ({ name }) => stripControls(name) },
+  { title: "ALIAS", cell: ({ aliases }) => aliases.join(", ") },
   { title: "READY", cell: ({ ready }) => (ready ? "yes" : "no") },
   { title: "WINDOW", align: "right", cell: ({ contextWindow }) => windowText(contextWindow) },
   { title: "IN", align: "right", cell: ({ inputPrice }) => priceText(inputPrice) },

@@ -14,23 +14,25 @@ describe("models", () => {
     vendor: "v",
     ready: false,
     isDefault: false,
+    recommended: false,
+    aliases: [],
     contextWindow: null,
     inputPrice: null,
     outputPrice: null,
     ...more,
   });
   const list = [
-    row("a/no", {}),
+    row("c/best", { ready: true, isDefault: true, contextWindow: 1_048_576, aliases: ["best"] }),
     row("b/yes", { ready: true, contextWindow: 200_000, inputPrice: 3, outputPrice: 0.075 }),
-    row("c/best", { ready: true, isDefault: true, contextWindow: 1_048_576 }),
+    row("a/no", {}),
   ];
   const api = { models: { list: async () => list } };
 
-  test("models lists the default first, then ready models, and counts the others", async () => {
+  test("models lists ready models in the order of the Api, and counts the others", async () => {
     const { out, err } = await run(models, [], { api });
-    expect(out).toBe(`   MODEL   READY  WINDOW     IN     OUT
-*  c/best  yes        1M      -       -
-   b/yes   yes      200k  $3.00  $0.075
+    expect(out).toBe(`   MODEL   ALIAS  READY  WINDOW     IN     OUT
+*  c/best  best   yes        1M      -       -
+   b/yes          yes      200k  $3.00  $0.075
 `);
     expect(err).toBe("1 more without a key: skein models --all\n");
     expect((await run(models, ["--all"], { api })).out).toContain("a/no");
@@ -178,7 +180,7 @@ describe("doctor", () => {
            set a key:
             export ANTHROPIC_API_KEY=...
 
-not ready: set a key:
+not ready: set a key.
 `);
   });
 

@@ -21,7 +21,7 @@ export const sessionMethods = {
       ...inDirectory,
       find,
       name: is.name.optional(),
-      agent: is.name.default("native"),
+      agent: is.name.default("auto"),
       model: is.nameOrNull,
       task: is.textOrNull,
       toolLevel: is.toolLevel.default("orchestrator"),

@@ -18,7 +18,7 @@ export const turnMethods = {
     summary: "Sends a prompt to the session's agent; null continues an interrupted turn. The turn runs to its end, also without a reader.",
   },
   "turn.check": {
-    params: { ...inDirectory, agent: is.name.default("native"), isNew: is.trueByDefault, ...turnParams },
+    params: { ...inDirectory, agent: is.name.default("auto"), isNew: is.trueByDefault, ...turnParams },
     result: nothing,
     summary: "Fails with the reason why such a turn can't start. Writes nothing.",
   },
