@@ -5,7 +5,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import type { GroupTask } from "../../protocol/team/group.ts";
 
 export type Participant = {
-  /** The name from the request, with a number if it occurs twice. */
+  /** The name of the agent or the full name of the model, with a number if it occurs twice. */
   name: string;
   agent: string;
   model: string | null;
@@ -22,11 +22,11 @@ export type KnownNames = {
 /** Throws for an unknown name. Does not check whether the agent or model works. */
 export function resolveParticipants(names: readonly string[], known: KnownNames): Participant[] {
   const counts = new Map<string, number>();
-  return names.map((name) => {
-    const count = (counts.get(name) ?? 0) + 1;
-    counts.set(name, count);
-    const participant = resolveParticipant(name, known);
-    return count === 1 ? participant : { ...participant, name: `${name} #${count}` };
+  return names.map((requested) => {
+    const participant = resolveParticipant(requested, known);
+    const count = (counts.get(participant.name) ?? 0) + 1;
+    counts.set(participant.name, count);
+    return count === 1 ? participant : { ...participant, name: `${participant.name} #${count}` };
   });
 }
 
@@ -39,7 +39,8 @@ export function chooseSynthesizer({ synthesizer }: GroupTask, participants: Part
 function resolveParticipant(name: string, { agents, resolveModel }: KnownNames): Participant {
   if (agents.includes(name)) return { name, agent: name, model: null, isModel: false };
   try {
-    return { name, agent: "native", model: resolveModel(name), isModel: true };
+    const model = resolveModel(name);
+    return { name: model, agent: "native", model, isModel: true };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const nearest = nearestWord(name, agents);
