@@ -153,7 +153,7 @@ function openSubSession(
 
 /** An existing sub-session continues with the agent and the model of the request, if that names others. */
 async function withAgent({ deps, running }: TurnExecution, session: Session, request: DelegateRequest): Promise<Session> {
-  const chosen = deps.chooseAgent(request.agent ?? session.agent, request.model);
+  const chosen = await deps.chooseAgent(request.agent ?? session.agent, request.model);
   const { name } = findAgent(deps, chosen.agent);
   if (name === session.agent && chosen.model === null) return session;
   const model = await deps.chooseModel(name, chosen.model);

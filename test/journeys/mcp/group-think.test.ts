@@ -258,7 +258,7 @@ test("the native agent takes part with read-only tools and without ask_user", as
 }, 300_000);
 
 test.each([
-  [{ models: ["gpt-9.9-turboo"] }, 'there is no model "gpt-9.9-turboo"'],
+  [{ models: ["gpt-9.9-turboo"] }, 'openai has no model "gpt-9.9-turboo"; did you mean'],
   [{ models: [gpt], synthesis_model: "nobody" }, 'there is no model "nobody"'],
   [{ models: [] }, "models"],
   [{ context: ["../secret"] }, "context: "],

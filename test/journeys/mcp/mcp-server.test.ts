@@ -235,9 +235,9 @@ async function createBadFiles(skein: TemporaryHome): Promise<void> {
 const work = { agent: "native", task: "t", session_id: "s" };
 const consult = { model, question: "q", session_id: "s" };
 const wrongCalls: [tool: string, input: Record<string, unknown>, pattern: RegExp][] = [
-  ["consult_with", { ...consult, model: "gpt-5.22" }, /^there is no model "gpt-5.22"\nsimilar names: gpt-5\.2/],
-  ["consult_with", { ...consult, model: "claude sonet 4 5" }, /^there is no model .*\nsimilar names: .*claude-/],
-  ["consult_with", { ...consult, model: "zzz" }, /^there is no model "zzz"\nwrite vendor\/id/],
+  ["consult_with", { ...consult, model: "gtp-5.2" }, /^there is no model "gtp-5.2"; did you mean openai\/gpt-5\.2\?/],
+  ["consult_with", { ...consult, model: "claude sonet 4 5" }, /^there is no model .*; did you mean anthropic\/claude-sonnet-4-5\?/],
+  ["consult_with", { ...consult, model: "zzz" }, /^there is no model "zzz"\nwrite any other model as vendor\/id/],
   ["work_with", { ...work, agent: "deepseek/deepseek-chat" }, /can only be asked over the API.*\nask this model with consult_with/],
   ["work_with", { ...work, agent: "cluade" }, /no agent or model "cluade"; did you mean claude\?/],
   ["work_with", { ...work, agent: "claude" }, /claude/],
