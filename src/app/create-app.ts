@@ -154,7 +154,7 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     toolEnv,
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
     skills: (directory, project) => loadSkills(ctx, directory, project),
-    spawnTargets: createSpawnTargets(ctx, configuredNames.agents),
+    spawnTargets: createSpawnTargets(ctx, names.agents),
   });
   const shell = shellAgent({ executor: executors.get, toolEnv, enforced });
   const group = groupAgent({
