@@ -1,6 +1,6 @@
 // Reads git's configuration files without git: which other paths they name, and which of their settings run programs.
 // The files may be hostile. A wrong guess may only protect or report too much.
-import { realpathSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import { readSafely } from "../kit/files/safe-file.ts";
 
@@ -101,12 +101,25 @@ export function programSettings(settings: GitSetting[]): GitSetting[] {
   });
 }
 
+/** The settings of the files that were read last. Each sandbox asks several times for the same files. */
+const parsed = new Map<string, { version: string; settings: GitSetting[] | null }>();
+const maxParsed = 100;
+
 /** Null if there is no such file, or no readable regular file of at most 1 MB. Never waits for a pipe. */
 export function readGitConfig(path: string, owners: readonly number[]): GitSetting[] | null {
   try {
+    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+    if (stat === undefined) return null;
+    // No program can set the time of the last change (ctime) to an earlier one.
+    const version = [stat.dev, stat.ino, stat.size, stat.ctimeNs, ...owners].join(" ");
+    const stored = parsed.get(path);
+    if (stored?.version === version) return stored.settings;
     // Users link their settings from elsewhere. The content only names paths, so a swap in between does no harm.
     const bytes = readSafely(realpathSync(path), { maxBytes: maxConfigBytes, owners: [...owners, 0] });
-    return bytes === null ? null : parseGitConfig(bytes.toString());
+    const settings = bytes === null ? null : parseGitConfig(bytes.toString());
+    if (parsed.size >= maxParsed) parsed.clear();
+    parsed.set(path, { version, settings });
+    return settings;
   } catch {
     return null;
   }

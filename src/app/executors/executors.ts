@@ -1,6 +1,6 @@
 // Starts executors in the sandbox that this machine supports: one for each policy, project and topmost session, at its
 // first use. It also builds the sandbox command for external CLIs.
-import { chmodSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxedCommand, SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import { startExecutor } from "../../executor/client.ts";
@@ -303,6 +303,11 @@ function removeTemp(directory: string): void {
 
 /** overlayfs leaves work directories without permissions, which could not be deleted. */
 function makeAccessible(directory: string): void {
-  for (const path of new Bun.Glob("copies/*/*/work/*").scanSync({ cwd: directory, onlyFiles: false, dot: true }))
-    chmodSync(join(directory, path), 0o700);
+  // A tool may have left links, which must not be followed.
+  const isDirectory = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const below = (path: string) => (isDirectory(path) ? readdirSync(path).map((name) => join(path, name)) : []);
+  const works = below(join(directory, "copies"))
+    .flatMap(below)
+    .flatMap((overlay) => below(join(overlay, "work")));
+  for (const work of works.filter(isDirectory)) chmodSync(work, 0o700);
 }
