@@ -16,14 +16,14 @@ export const longSession = "long";
 export const rareWord = "zyzzyva";
 
 /** Writes to a temporary path and renames the complete store. */
-export function createStore(path: string, size: Size, report: (line: string) => void): void {
+export async function createStore(path: string, size: Size, report: (line: string) => void): Promise<void> {
   const partial = `${path}.partial`;
   for (const end of ["", "-wal", "-shm"]) rmSync(`${partial}${end}`, { force: true });
   mkdirSync(dirname(path), { recursive: true });
-  const db = Db.open(partial);
+  const db = await Db.open(partial);
   db.exec("pragma synchronous = off");
   const random = seeded(7);
-  fill(db, longSession, size.pathNodes, random);
+  await fill(db, longSession, size.pathNodes, random);
   const others = size.sessions - 1;
   const nodesPerSession = Math.floor((size.nodes - size.pathNodes) / others);
   let previous: { id: string; middle: string } | null = null;
@@ -32,35 +32,35 @@ export function createStore(path: string, size: Size, report: (line: string) => 
     const count = index === others - 1 ? size.nodes - size.pathNodes - nodesPerSession * (others - 1) : nodesPerSession;
     previous =
       index % 5 === 4 && previous
-        ? grow(db, forkSession(db, previous.id, previous.middle, { name: null }).id, count, random)
-        : fill(db, null, count, random);
+        ? await grow(db, (await forkSession(db, previous.id, previous.middle, { name: null })).id, count, random)
+        : await fill(db, null, count, random);
     if (index % 200 === 199) report(`${index + 1} of ${others} sessions`);
   }
   report("full-text index");
-  while (indexSome(db) > 0);
+  while ((await indexSome(db)) > 0);
   db.exec("pragma wal_checkpoint(truncate)");
-  db.close();
+  await db.close();
   renameSync(partial, path);
 }
 
-function fill(db: Db, name: string | null, count: number, random: () => number) {
-  return grow(db, createSession(db, { ...newSession, name }).id, count, random);
+async function fill(db: Db, name: string | null, count: number, random: () => number) {
+  return grow(db, (await createSession(db, { ...newSession, name })).id, count, random);
 }
 
 /** Turns of at most twenty nodes: a prompt, alternating calls and results, an answer. */
-function grow(db: Db, session: string, count: number, random: () => number): { id: string; middle: string } {
-  const lease = acquire(db, session, currentProcess());
+async function grow(db: Db, session: string, count: number, random: () => number): Promise<{ id: string; middle: string }> {
+  const lease = await acquire(db, session, currentProcess());
   let middle = "";
   for (let done = 0; done < count;) {
     const turnNodes = Math.min(20, count - done);
-    const { value: turn } = startTurn(db, lease, {
+    const { value: turn } = await startTurn(db, lease, {
       agent: "native",
       model: "replay/one",
       policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] },
       enforced: null,
       prompt: { author: "user", parts: [{ kind: "text", text: words(random, 20) }] },
     });
-    db.write(() => {
+    await db.write(() => {
       const target = requireLease(db, lease);
       const { n } = db.row<{ n: number }>`select n from turns where id = ${turn.id}`!;
       for (let index = 1; index < turnNodes; index += 1) {
@@ -68,7 +68,7 @@ function grow(db: Db, session: string, count: number, random: () => number): { i
         if (done < count / 2) middle = value.id;
       }
     });
-    endTurn(db, lease, turn.id, { status: "ok", error: null, nativeId: null, enforced: null });
+    await endTurn(db, lease, turn.id, { status: "ok", error: null, nativeId: null, enforced: null });
     done += turnNodes;
   }
   db.run`update leases set pid = null`;

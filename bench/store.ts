@@ -16,7 +16,7 @@ const size = { nodes: 1_000_000, sessions: 1000, pathNodes: 10_000 };
 type Row = { what: string; times: number[]; goal?: number };
 
 async function main(args: string[]): Promise<void> {
-  if (!existsSync(path)) createStore(path, size, (line) => console.error(line));
+  if (!existsSync(path)) await createStore(path, size, (line) => console.error(line));
   const inside = await measureInside();
   const outside = await measureProgram();
   const report = describe(inside, outside);

@@ -8,6 +8,8 @@ const maxOutputBytes = 16 * 1024;
 
 export type Drafts = {
   applyEvent: (event: TransientEventBody) => void;
+  /** Saves these texts no more: the node that completes them is being stored, and a later draft would stay behind. */
+  hold: (keys: string[]) => void;
   /** Removes texts that are stored as a node now. */
   drop: (keys: string[]) => void;
   all: () => Draft[];
@@ -18,6 +20,7 @@ export type Drafts = {
 export function createDrafts(save: (draft: Draft) => Promise<void>): Drafts {
   const texts = new Map<string, string>();
   const dirty = new Set<string>();
+  const held = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | null = null;
   let saving = Promise.resolve();
 
@@ -33,7 +36,7 @@ export function createDrafts(save: (draft: Draft) => Promise<void>): Drafts {
     saving = saving.then(async () => {
       for (const key of changed) {
         const text = texts.get(key);
-        if (text !== undefined) await save({ key, text });
+        if (text !== undefined && !held.has(key)) await save({ key, text });
       }
     });
     saving.catch(() => {}); // `stop` rejects with the same error when the recorder ends the turn
@@ -48,8 +51,12 @@ export function createDrafts(save: (draft: Draft) => Promise<void>): Drafts {
       const output = texts.get(event.call) ?? "";
       if (output.length > 2 * maxOutputBytes) texts.set(event.call, cutText(output, maxOutputBytes, { keep: "tail" }).text);
     },
+    hold(keys) {
+      for (const key of keys) held.add(key);
+    },
     drop(keys) {
       for (const key of keys) {
+        held.delete(key);
         texts.delete(key);
         dirty.delete(key);
       }

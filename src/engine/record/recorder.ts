@@ -73,8 +73,10 @@ export class Recorder {
   }
 
   async addNode(node: NewNode, turn: string | null = this.turn): Promise<Node> {
+    const completed = completedDrafts(node);
+    this.#drafts?.hold(completed);
     const written = await this.#store.appendNode(this.#lease, turn, node);
-    this.#drafts?.drop(completedDrafts(node));
+    this.#drafts?.drop(completed);
     this.usage = addUsage(this.usage, node.usage ?? zeroUsage);
     this.costUsd += node.costUsd ?? 0;
     return this.#publishStored(written);

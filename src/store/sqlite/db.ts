@@ -3,9 +3,10 @@
 import { type Changes, Database, type Statement } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { errorCode, storeFault } from "./faults.ts";
+import { errorCode, isLocked, storeFault } from "./faults.ts";
 import { migrate } from "./migrations.ts";
 import { sql, type Sql, type SqlValue } from "./sql.ts";
+import { WriteQueue } from "./write-queue.ts";
 
 /** Every statement of the store stays prepared. Bun's own limit of 20 is less than one turn uses. */
 Database.MAX_QUERY_CACHE_SIZE = 1000;
@@ -15,27 +16,32 @@ type Template = [strings: TemplateStringsArray, ...values: (SqlValue | Sql)[]];
 export class Db {
   readonly path: string;
   readonly #sqlite: Database;
+  readonly #queue: WriteQueue;
   #writesSinceCheckpoint = 0;
-  readonly #deferred = new Map<string, () => void>();
+  readonly #deferred = new Map<string, () => Promise<unknown>>();
   #timer: Timer | null = null;
+  /** The deferred tasks that run at the moment. */
+  #running: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, sqlite: Database) {
+  private constructor(path: string, sqlite: Database, queue: WriteQueue) {
     this.path = path;
     this.#sqlite = sqlite;
+    this.#queue = queue;
   }
 
-  static open(path: string): Db {
+  /** `lockLimitMs` is the longest wait for a lock while no writer makes progress. */
+  static async open(path: string, lockLimitMs?: number): Promise<Db> {
     let db: Db | null = null;
     try {
       if (path !== ":memory:") createPrivateFile(path);
-      db = new Db(path, new Database(path));
-      db.exec("pragma busy_timeout = 5000");
+      db = new Db(path, new Database(path), new WriteQueue(path, lockLimitMs));
+      db.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
       db.exec("pragma synchronous = normal");
       db.exec(`pragma wal_autocheckpoint = ${checkpointPages}`);
-      migrate(db);
+      await migrate(db);
       return db;
     } catch (error) {
-      db?.close();
+      await db?.close();
       throw storeFault(error, path);
     }
   }
@@ -43,18 +49,18 @@ export class Db {
   /** The first row of a query; null if there is none. */
   row<Row>(...template: Template): Row | null {
     const { text, params } = sql(...template);
-    return this.#prepare<Row>(text).get(...params);
+    return this.#retryWhileLocked(() => this.#prepare<Row>(text).get(...params));
   }
 
   rows<Row>(...template: Template): Row[] {
     const { text, params } = sql(...template);
-    return this.#prepare<Row>(text).all(...params);
+    return this.#retryWhileLocked(() => this.#prepare<Row>(text).all(...params));
   }
 
   /** The rows as arrays, which are faster to read than objects. */
   values<Row>(...template: Template): Row[] {
     const { text, params } = sql(...template);
-    return this.#prepare(text).values(...params) as Row[];
+    return this.#retryWhileLocked(() => this.#prepare(text).values(...params) as Row[]);
   }
 
   run(...template: Template): Changes {
@@ -64,15 +70,45 @@ export class Db {
 
   /** Runs statements without parameters. */
   exec(statements: string): void {
-    this.#sqlite.run(statements);
+    this.#retryWhileLocked(() => this.#sqlite.run(statements));
   }
 
   #prepare<Row>(text: string): Statement<Row, SqlValue[]> {
     return this.#sqlite.query<Row, SqlValue[]>(text);
   }
 
-  /** One transaction. Takes the write lock first, so that two writers wait for each other and never fail half-way. */
-  write<T>(change: () => T): T {
+  /**
+   * One transaction. Takes the write lock first, so that two writers wait for each other and never fail half-way.
+   * If the store is free, `change` runs before `write` returns its promise; else it runs in its turn.
+   */
+  async write<T>(change: () => T): Promise<T> {
+    return this.#inTurn(() => this.#transaction(change));
+  }
+
+  /** Like `write`, but resolves only when the change is on the disk. Used for the start and the end of a turn, and for questions and messages. */
+  async writeThrough<T>(change: () => T): Promise<T> {
+    return this.#inTurn(() => {
+      this.exec("pragma synchronous = full");
+      try {
+        return this.#transaction(change);
+      } finally {
+        this.exec("pragma synchronous = normal");
+      }
+    });
+  }
+
+  /** Like `write`, but synchronous and ahead of the queue. Only for the output of a command, which arrives and can't wait. */
+  writeNow<T>(change: () => T): T {
+    return this.#retryWhileLocked(() => this.#transaction(change));
+  }
+
+  async #inTurn<T>(transaction: () => T): Promise<T> {
+    const attempt = () => this.#unlessLocked(transaction);
+    const done = this.#queue.isEmpty() ? attempt() : null;
+    return done === null ? this.#queue.wait(attempt) : done.value;
+  }
+
+  #transaction<T>(change: () => T): T {
     this.run`begin immediate`;
     try {
       const value = change();
@@ -85,6 +121,28 @@ export class Db {
     }
   }
 
+  /** Null if another process holds the lock. */
+  #unlessLocked<T>(act: () => T): { value: T } | null {
+    try {
+      return { value: act() };
+    } catch (error) {
+      if (isLocked(error)) return null;
+      throw error;
+    }
+  }
+
+  /** Blocks the event loop. A reader is locked out only for moments: when the log is created, deleted, or recovered after a crash. */
+  #retryWhileLocked<T>(act: () => T): T {
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        return act();
+      } catch (error) {
+        if (!isLocked(error) || attempts >= maxAttempts) throw error;
+        Bun.sleepSync(busyTimeoutMs);
+      }
+    }
+  }
+
   /** All queries of `query` see the same state of the database. */
   read<T>(query: () => T): T {
     this.run`begin`;
@@ -92,16 +150,6 @@ export class Db {
       return query();
     } finally {
       this.run`commit`;
-    }
-  }
-
-  /** Like `write`, but returns only when the change is on the disk. Used for the start and the end of a turn, and for questions and messages. */
-  writeThrough<T>(change: () => T): T {
-    this.exec("pragma synchronous = full");
-    try {
-      return this.write(change);
-    } finally {
-      this.exec("pragma synchronous = normal");
     }
   }
 
@@ -120,24 +168,33 @@ export class Db {
     return Object.fromEntries(methods) as Methods<Functions>;
   }
 
-  /** Runs `task` once the caller has its answer, at the latest in `close`. A later task of the same key replaces it. */
-  defer(key: string, task: () => void): void {
+  /**
+   * Runs `task` once the caller has its answer, at the latest in `close`. A later task of the same key replaces it.
+   * The task is dropped while writers wait in the queue, so it must be one that can be done later.
+   */
+  defer(key: string, task: () => Promise<unknown>): void {
     this.#deferred.set(key, task);
-    this.#timer ??= setTimeout(() => this.#runDeferred(), 0);
+    this.#timer ??= setTimeout(() => this.#startDeferred(), 0);
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await this.#queue.settle();
     if (this.#timer) clearTimeout(this.#timer);
-    if (this.#timer) this.#runDeferred();
+    if (this.#timer) this.#startDeferred();
+    await this.#running;
     this.#sqlite.close();
   }
 
-  #runDeferred(): void {
+  #startDeferred(): void {
     this.#timer = null;
     const tasks = [...this.#deferred.values()];
     this.#deferred.clear();
+    this.#running = this.#running.then(() => this.#runAll(tasks));
+  }
+
+  async #runAll(tasks: (() => Promise<unknown>)[]): Promise<void> {
     try {
-      for (const task of tasks) task();
+      for (const task of tasks) if (this.#queue.isEmpty()) await task();
       this.#checkpoint();
     } catch {
       // The disk is full or the file is busy. The next search indexes the missing nodes, and reports the error.
@@ -157,6 +214,12 @@ type Methods<Functions> = {
     ? (...params: Params) => Promise<Awaited<Result>>
     : never;
 };
+
+/** Time for which SQLite itself waits for a lock. It blocks the event loop, and is enough for the usual transaction of others. */
+const busyTimeoutMs = 10;
+
+/** Each attempt waits twice for `busyTimeoutMs`, so this is about 5 seconds. */
+const maxAttempts = 250;
 
 /** Size at which SQLite copies the log back itself. Only a very long turn reaches it: `defer` does it between turns. */
 const checkpointPages = 4000;

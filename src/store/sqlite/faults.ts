@@ -13,12 +13,7 @@ export function storeFault(error: unknown, path: string): unknown {
       cause: error,
     });
   }
-  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
-    return new Fault("store-busy", `the store ${path} was locked by another process for more than 5 seconds`, {
-      hint: "try again; if the store stays locked, look for a program that has the file open",
-      cause: error,
-    });
-  }
+  if (isLocked(error)) return lockedFault(path, 5000, error);
   if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code) || permissionCodes.has(code)) {
     return new Fault("file-unwritable", `the store ${path} can't be opened or written: ${message}`, {
       hint: "check the owner and the permissions of the file and its directory, or set SKEIN_HOME",
@@ -38,6 +33,18 @@ export function storeFault(error: unknown, path: string): unknown {
     });
   }
   return error;
+}
+
+/** For a lock that was not released, nor taken by anyone else, for `ms`. */
+export function lockedFault(path: string, ms: number, cause?: unknown): Fault {
+  return new Fault("store-busy", `the store ${path} was locked for ${ms / 1000} seconds, and no process wrote to it meanwhile`, {
+    hint: "try again; if the store stays locked, look for a program that has the file open",
+    cause,
+  });
+}
+
+export function isLocked(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(errorCode(error));
 }
 
 /** SHMSIZE: on a full disk the index of the write-ahead log fails to grow first. */

@@ -23,7 +23,7 @@ export type LeaseHolder = {
 };
 
 /** Only a repair, which adds nothing to the session, may take the lease of an archived session. */
-export function acquire(db: Db, session: string, holder: LeaseHolder, options: { mayBeArchived?: boolean } = {}): Lease {
+export function acquire(db: Db, session: string, holder: LeaseHolder, options: { mayBeArchived?: boolean } = {}): Promise<Lease> {
   return db.write(() => {
     const row = sessionRow(db, session);
     if (options.mayBeArchived !== true) refuseArchived(toSession(row));
@@ -41,9 +41,11 @@ export function acquire(db: Db, session: string, holder: LeaseHolder, options: {
 }
 
 /** Does nothing if the lease was already lost. */
-export function release(db: Db, lease: Lease): void {
+export async function release(db: Db, lease: Lease): Promise<void> {
   const { epoch, session } = lease;
-  db.write(() => db.run`update leases set pid = null where epoch = ${epoch} and session = (select n from sessions where id = ${session})`);
+  await db.write(
+    () => db.run`update leases set pid = null where epoch = ${epoch} and session = (select n from sessions where id = ${session})`,
+  );
 }
 
 /** The session that a transaction writes to. `last`, `tip` and `seq` move with every write. */
@@ -172,7 +174,7 @@ function bootId(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
 
-function pidNamespace(): string {
+export function pidNamespace(): string {
   return process.platform === "darwin" ? "" : readlinkSync("/proc/self/ns/pid");
 }
 

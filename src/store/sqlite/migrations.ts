@@ -3,15 +3,14 @@
 // number and its own number in the tree. So a tree is contiguous on the disk, even if many trees grow at once.
 import { Fault } from "../../protocol/api/error.ts";
 import type { Db } from "./db.ts";
-import { errorCode } from "./faults.ts";
 
 /** Two processes may open a new file at once. Only one of them runs the migrations. */
-export function migrate(db: Db): void {
+export async function migrate(db: Db): Promise<void> {
   const current = versionOf(db);
   if (current === migrations.length) return;
   refuseNewer(db, current);
-  useWriteAheadLog(db);
-  db.write(() => {
+  db.exec("pragma journal_mode = wal");
+  await db.write(() => {
     const version = versionOf(db);
     refuseNewer(db, version);
     if (version === 0) refuseForeign(db);
@@ -41,20 +40,6 @@ function refuseForeign(db: Db): void {
   throw new Fault("store-broken", `the file ${db.path} is a database of another program`, {
     hint: "move the file away, or point SKEIN_HOME at another directory",
   });
-}
-
-/** SQLite fails with "busy" at once, without its timeout, if another process opens the same new file. */
-function useWriteAheadLog(db: Db): void {
-  const deadline = Date.now() + 5000;
-  for (;;) {
-    try {
-      db.exec("pragma journal_mode = wal");
-      return;
-    } catch (error) {
-      if (!errorCode(error).startsWith("SQLITE_BUSY") || Date.now() > deadline) throw error;
-      Bun.sleepSync(5);
-    }
-  }
 }
 
 /** The row number of a node is `tree * nodesPerTree + its number in the tree`. 33 million trees of 268 million nodes fit a double exactly. */

@@ -125,21 +125,16 @@ describe("the file of a store", () => {
     await again.close();
   });
 
-  test("a full disk is reported as store-full, and the failed write leaves nothing", () => {
-    const db = Db.open(storePaths().path);
+  test("a full disk is reported as store-full, and the failed write leaves nothing", async () => {
+    const db = await Db.open(storePaths().path);
     db.exec("create table filler (a)");
     const { page_count } = db.row<{ page_count: number }>`pragma page_count`!;
     db.exec(`pragma max_page_count = ${page_count}`);
     const fill = () => db.write(() => db.run`insert into filler values (zeroblob(100000))`);
-    let thrown: unknown = null;
-    try {
-      fill();
-    } catch (error) {
-      thrown = storeFault(error, db.path);
-    }
+    const thrown = await fill().catch((error: unknown) => storeFault(error, db.path));
     expect(thrown).toMatchObject({ code: "store-full", hint: expect.stringContaining("space") });
     expect(db.rows`select * from filler`).toEqual([]);
-    db.close();
+    await db.close();
   });
 
   test("a path that can't be a store is refused with a message", async () => {

@@ -37,6 +37,8 @@ export type StoreOptions = {
   /** Overrides parts of this process's identity, for tests. */
   holder?: Partial<LeaseHolder>;
   bounds?: Partial<OutputBounds>;
+  /** The longest wait for a locked store while no process writes to it. Default: 10 seconds. */
+  lockLimitMs?: number;
 };
 
 // Functions whose only dependency is the database.
@@ -50,7 +52,7 @@ const fileReads = { turnFiles, turnRecords, projectRecords };
 const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, description, saveDescription };
 
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const db = Db.open(options.path);
+  const db = await Db.open(options.path, options.lockLimitMs);
   const files = new OutputFiles(options.outputsDir);
   const bounds: OutputBounds = { ...outputBounds, ...options.bounds };
   const leases = new Set<Lease>();
@@ -61,13 +63,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlWrites, ...importFunctions }),
     ...db.bind({ ...nodeReads, ...turnReads, ...fileReads, ...searchFunctions }),
     ...db.bind({
-      acquire: (_, session: string) => {
-        const lease = acquire(db, session, self());
+      acquire: async (_, session: string) => {
+        const lease = await acquire(db, session, self());
         leases.add(lease);
         return lease;
       },
-      release: (_, lease: Lease) => {
-        release(db, lease);
+      release: async (_, lease: Lease) => {
+        await release(db, lease);
         leases.delete(lease);
       },
       holder: (_, session: string) => activeHolder(db, session, self()),
@@ -79,10 +81,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       readOutput: (_, identifier: string) => readOutput(db, files, identifier),
       purge: (_, request: PurgeRequest) => purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, self(), request),
       verify: (_, request: Parameters<Store["verify"]>[0]) => verify(db, files, self(), request),
-      close: () => {
-        releaseAll(db, leases);
+      close: async () => {
+        await releaseAll(db, leases);
         files.close();
-        db.close();
+        await db.close();
       },
     }),
     openOutput: (lease, call, source) => new StoredOutput({ db, files, bounds, total, lease, call, source }),
@@ -90,10 +92,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 /** A full disk must not prevent the store from closing: the leases end with the process anyway. */
-function releaseAll(db: Db, leases: Set<Lease>): void {
+async function releaseAll(db: Db, leases: Set<Lease>): Promise<void> {
   for (const lease of leases) {
     try {
-      release(db, lease);
+      await release(db, lease);
     } catch {
       continue;
     }

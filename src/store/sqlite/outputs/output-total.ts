@@ -71,7 +71,7 @@ function cutOutput(db: Db, files: OutputFiles, { session, n, identifier, kept_by
   const keptBytes = 2 * cutBytes;
   const changed = JSON.stringify({ ...(JSON.parse(metadata) as object), keptBytes, sha256: cut.sha256 });
   try {
-    db.write(() => {
+    db.writeNow(() => {
       db.run`
         update handles set kept_bytes = ${keptBytes}, head_bytes = ${cutBytes}, sha256 = ${cut.sha256}, metadata = ${changed}
         where session = ${session} and n = ${n}`;

@@ -74,7 +74,7 @@ export class StoredOutput implements OutputSink {
     this.#isClosed = true;
     try {
       if (this.#failure !== null) throw this.#failure;
-      if (this.#total > inlineBytes) return this.#record(metadata);
+      if (this.#total > inlineBytes) return await this.#record(metadata);
       this.#discard();
       return null;
     } catch (error) {
@@ -90,7 +90,7 @@ export class StoredOutput implements OutputSink {
   #spill(): void {
     if (this.#file) return;
     const { db, files, lease, call, source } = this.#options;
-    const n = db.write(() => {
+    const n = db.writeNow(() => {
       const target = requireLease(db, lease);
       const { outputs } = db.row<{ outputs: number }>`update sessions set outputs = outputs + 1 where n = ${target.n} returning outputs`!;
       db.run`
@@ -132,7 +132,7 @@ export class StoredOutput implements OutputSink {
     this.#file = null;
     files.release(identifier, fd);
     files.remove(identifier);
-    db.write(() => db.run`delete from handles where session = ${requireLease(db, lease).n} and n = ${n}`);
+    db.writeNow(() => db.run`delete from handles where session = ${requireLease(db, lease).n} and n = ${n}`);
   }
 
   /** Deletes an output that could not be written whole, so that a full disk gets its space back. */
@@ -145,7 +145,7 @@ export class StoredOutput implements OutputSink {
     }
   }
 
-  #record(metadata: HandleMetadata): Handle {
+  async #record(metadata: HandleMetadata): Promise<Handle> {
     this.#spill();
     const { db, lease, source } = this.#options;
     const tail = this.#tail?.bytes() ?? new Uint8Array(0);
@@ -154,7 +154,7 @@ export class StoredOutput implements OutputSink {
     const sha256 = this.#hash.digest("hex");
     const fullMetadata: HandleMetadata = { ...metadata, bytes: this.#total, keptBytes, sha256 };
     const { n, identifier } = this.#file!;
-    db.write(() => {
+    await db.write(() => {
       const target = requireLease(db, lease);
       db.run`
         update handles set closed_at = ${Date.now()}, bytes = ${this.#total}, kept_bytes = ${keptBytes}, head_bytes = ${this.#head},

@@ -17,8 +17,13 @@ export function description(db: Db, session: string, request: string): string | 
 }
 
 /** Replaces the description of the same request, and deletes every outdated one. */
-export function saveDescription(db: Db, session: string, request: string, { stamp, body }: { stamp: string; body: string }): void {
-  db.write(() => {
+export async function saveDescription(
+  db: Db,
+  session: string,
+  request: string,
+  { stamp, body }: { stamp: string; body: string },
+): Promise<void> {
+  await db.write(() => {
     const { n } = sessionRow(db, session);
     db.run`delete from descriptions where session = ${n} and (wish = ${request} or stamp <> ${stamp})`;
     db.run`insert into descriptions (session, wish, stamp, body) values (${n}, ${request}, ${stamp}, ${body})`;

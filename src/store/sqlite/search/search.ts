@@ -10,10 +10,10 @@ type Hit = { n: number; session: number; rank: number; match: string };
 type Filter = { project: string | null; limit: number };
 
 /** Returns matches of whole words first, and then matches of the last word as a prefix, up to the limit. */
-export function search(db: Db, query: string, filter: Filter): SearchHit[] {
+export async function search(db: Db, query: string, filter: Filter): Promise<SearchHit[]> {
   const { wholeWords, prefix } = matchesOf(query);
   if (wholeWords === null) return [];
-  while (indexSome(db) > 0);
+  while ((await indexSome(db)) > 0);
   const hits = findHits(db, wholeWords, filter);
   if (prefix !== null && hits.length < filter.limit) {
     const nodes = new Set(hits.map((hit) => hit.n));
@@ -65,7 +65,7 @@ function toMarks(marked: string): Pick<SearchHit, "snippet" | "marks"> {
 const batchSize = 500;
 
 /** Indexes up to a batch of nodes of one tree, in its own transaction. If `session` is null, it takes any tree that has nodes to index. */
-export function indexSome(db: Db, session: string | null = null): number {
+export async function indexSome(db: Db, session: string | null = null): Promise<number> {
   const staleTree = () => db.row<{ n: number; last: number; indexed: number }>`
     select n, last, indexed from trees
     where stale = 1 and (${session} is null or n = (select tree from sessions where id = ${session})) order by n limit 1`;

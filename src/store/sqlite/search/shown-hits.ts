@@ -7,8 +7,8 @@ export function shownHits(db: Db, asker: string, since: number): Set<string> {
 }
 
 /** Also deletes the records of every asker that are older than `since`. */
-export function recordShownHits(db: Db, asker: string, hits: string[], since: number): void {
-  db.write(() => {
+export async function recordShownHits(db: Db, asker: string, hits: string[], since: number): Promise<void> {
+  await db.write(() => {
     db.run`delete from told where at < ${since}`;
     db.run`
       insert into told (asker, hit, at) select ${asker}, value, ${Date.now()} from json_each(${JSON.stringify(hits)}) where true

@@ -10,7 +10,7 @@ import { sessionRow } from "../rows/session-row.ts";
 import { isTail } from "./sessions.ts";
 import { openTurn, recordEvent, saveSeq, toEvent } from "./write-turn.ts";
 
-export function openAsk(db: Db, lease: Lease, turn: string, request: AskRequest & { expiresAt: number | null }): WriteResult<Ask> {
+export function openAsk(db: Db, lease: Lease, turn: string, request: AskRequest & { expiresAt: number | null }): Promise<WriteResult<Ask>> {
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
     const { n } = openTurn(db, target, turn);
@@ -23,7 +23,7 @@ export function openAsk(db: Db, lease: Lease, turn: string, request: AskRequest 
 }
 
 /** Throws `ask-closed` if the question is closed already. */
-export function closeAsk(db: Db, lease: Lease, id: string, close: AskClose): WriteResult<Ask> {
+export function closeAsk(db: Db, lease: Lease, id: string, close: AskClose): Promise<WriteResult<Ask>> {
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
     const row = db.row<{ n: number }>`select n from asks where id = ${id} and session = ${target.n} and closed_at is null`;

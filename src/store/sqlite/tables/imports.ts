@@ -15,7 +15,7 @@ import { createTree, insertSession, session } from "./sessions.ts";
 import { addToTurn, insertNode, insertTurn, recordEvent, saveSeq, takeNodeNumber } from "./write-turn.ts";
 
 /** Adds the session to `tree`, or to a new tree if there is none. Returns the stored session if that id exists already. */
-export function importSession(db: Db, imported: SessionImport, tree: string | null): Session {
+export function importSession(db: Db, imported: SessionImport, tree: string | null): Promise<Session> {
   return db.write(() => {
     const stored = session(db, imported.id);
     if (stored) return stored;
@@ -45,8 +45,8 @@ export function storedNodes(db: Db, ids: string[]): { stored: Set<string>; tree:
 }
 
 /** Adds the nodes that are missing, in one transaction. Returns their number. The session's tip stays where it is. */
-export function importNodes(db: Db, lease: Lease, batch: ImportBatch): number {
-  const added = db.write(() => {
+export async function importNodes(db: Db, lease: Lease, batch: ImportBatch): Promise<number> {
+  const added = await db.write(() => {
     const target = requireLease(db, lease);
     const turns = new Map(batch.turns.map((turn) => [turn.id, turn]));
     const turnNumbers = new Map<string, number>();
@@ -103,7 +103,7 @@ function nodeNumber(db: Db, id: string): number | null {
 }
 
 /** Stores an output under the identifier that its nodes use. False if the identifier is another session's or in use. */
-export function importOutput(db: Db, files: OutputFiles, lease: Lease, output: ImportedOutput): boolean {
+export async function importOutput(db: Db, files: OutputFiles, lease: Lease, output: ImportedOutput): Promise<boolean> {
   const { handle, call, bytes } = output;
   const [, session, number] = /^([^/]+)\/([1-9]\d{0,8})$/.exec(handle.identifier) ?? [];
   if (session !== lease.session || number === undefined) return false;

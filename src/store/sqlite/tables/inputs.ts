@@ -8,7 +8,7 @@ import { queueAt } from "../rows/control-rows.ts";
 import { sessionRow } from "../rows/session-row.ts";
 import { addNode, openTurn, recordQueueChange } from "./write-turn.ts";
 
-export function queueInput(db: Db, lease: Lease, text: string, id: string = Bun.randomUUIDv7()): WriteResult<QueuedInput> {
+export function queueInput(db: Db, lease: Lease, text: string, id: string = Bun.randomUUIDv7()): Promise<WriteResult<QueuedInput>> {
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
     const value = { id, text, queuedAt: Date.now() };
@@ -20,8 +20,12 @@ export function queueInput(db: Db, lease: Lease, text: string, id: string = Bun.
   });
 }
 
-/** Every queued message becomes a node of this turn. One transaction, so that the agent gets each message exactly once. */
-export function takeInputs(db: Db, lease: Lease, turn: string): WriteResult<Node[]> {
+/**
+ * Every queued message becomes a node of this turn. One transaction, so that the agent gets each message exactly once.
+ * Without a queued message nothing is written: the agent asks before each of its steps.
+ */
+export async function takeInputs(db: Db, lease: Lease, turn: string): Promise<WriteResult<Node[]>> {
+  if (queue(db, lease.session).length === 0) return { value: [], events: [] };
   return db.write(() => {
     const target = requireLease(db, lease);
     const queued = queueAt(db, target.n, target.seq);
@@ -37,7 +41,7 @@ export function takeInputs(db: Db, lease: Lease, turn: string): WriteResult<Node
 }
 
 /** Removes a message that the user withdraws. Null if the message is not queued any more. */
-export function dropInput(db: Db, lease: Lease, id: string): WriteResult<QueuedInput | null> {
+export function dropInput(db: Db, lease: Lease, id: string): Promise<WriteResult<QueuedInput | null>> {
   return db.write(() => {
     const target = requireLease(db, lease);
     const value = queueAt(db, target.n, target.seq).find((input) => input.id === id) ?? null;

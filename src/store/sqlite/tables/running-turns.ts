@@ -49,8 +49,8 @@ export function interruptedSession(db: Db, self: LeaseHolder, project: string): 
 }
 
 /** The state is reset when the session is acquired again. */
-export function setState(db: Db, lease: Lease, state: "running" | "paused" | "asking"): void {
-  db.write(() => {
+export async function setState(db: Db, lease: Lease, state: "running" | "paused" | "asking"): Promise<void> {
+  await db.write(() => {
     const { n } = requireLease(db, lease);
     db.run`update leases set state = ${state} where session = ${n}`;
   });

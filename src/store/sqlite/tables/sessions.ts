@@ -10,7 +10,7 @@ import { treeOf } from "../rows/node-row.ts";
 import { findSessionRow, selectSessions, sessionColumns, type SessionRow, sessionRow, toSession } from "../rows/session-row.ts";
 import { Sql, sql } from "../sql.ts";
 
-export function createSession(db: Db, session: NewSession): Session {
+export function createSession(db: Db, session: NewSession): Promise<Session> {
   return db.write(() => {
     const at = Date.now();
     return insertSession(db, { tree: createTree(db, Bun.randomUUIDv7(), at), tip: null, at }, { ...session, forkedFrom: null });
@@ -22,7 +22,7 @@ export function createTree(db: Db, id: string, at: number): number {
 }
 
 /** Creates a session at an old node. Copies no nodes. */
-export function forkSession(db: Db, from: string, node: string, fork: { id?: string; name: string | null }): Session {
+export function forkSession(db: Db, from: string, node: string, fork: { id?: string; name: string | null }): Promise<Session> {
   return db.write(() => {
     const original = sessionRow(db, from);
     const tip = nodeInTree(db, node, original);
@@ -70,7 +70,7 @@ export function listSessions(db: Db, filter: SessionFilter): Session[] {
   return rows.map(toSession);
 }
 
-export function updateSession(db: Db, id: string, change: SessionChange): Session {
+export function updateSession(db: Db, id: string, change: SessionChange): Promise<Session> {
   return db.write(() => {
     const row = sessionRow(db, id);
     const { tip, ...fields } = change;

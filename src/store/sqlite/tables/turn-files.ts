@@ -5,16 +5,16 @@ import type { Db } from "../db.ts";
 import { requireLease } from "../lease.ts";
 import { openTurn } from "./write-turn.ts";
 
-export function saveTurnFiles(db: Db, lease: Lease, turn: string, { project, before, after }: TurnFiles): void {
-  db.write(() => {
+export async function saveTurnFiles(db: Db, lease: Lease, turn: string, { project, before, after }: TurnFiles): Promise<void> {
+  await db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
     db.run`insert or replace into turn_files (turn, project, before, after) values (${n}, ${project}, ${before}, ${after})`;
   });
 }
 
-export function saveCallFiles(db: Db, lease: Lease, turn: string, files: CallFiles): void {
+export async function saveCallFiles(db: Db, lease: Lease, turn: string, files: CallFiles): Promise<void> {
   const { first, last, project, before, after, paths, startedAt, endedAt } = files;
-  db.write(() => {
+  await db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
     db.run`
       insert or replace into call_files (first, turn, last, project, before, after, paths, started_at, ended_at)

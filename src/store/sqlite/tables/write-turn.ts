@@ -19,7 +19,7 @@ import { claimedNativeId, findCliSession } from "./cli-sessions.ts";
 import { requireSession } from "./sessions.ts";
 import { readTurns } from "./spending.ts";
 
-export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { cliSession: CliSessionStart | null } {
+export function startTurn(db: Db, lease: Lease, start: NewTurn): Promise<WriteResult<Turn> & { cliSession: CliSessionStart | null }> {
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
     const { prompt, budget, fromQueue, cliSessions, ...fields } = start;
@@ -41,7 +41,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Tur
 }
 
 /** Adds the node below the session's tip and moves the tip to it. */
-export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewNode): WriteResult<Node> {
+export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewNode): Promise<WriteResult<Node>> {
   return db.write(() => {
     const target = requireLease(db, lease);
     const { value, event } = addNode(db, target, turn === null ? null : openTurn(db, target, turn), node);
@@ -49,8 +49,8 @@ export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewN
   });
 }
 
-export function saveDraft(db: Db, lease: Lease, turn: string, draft: Draft): void {
-  db.write(() => {
+export async function saveDraft(db: Db, lease: Lease, turn: string, draft: Draft): Promise<void> {
+  await db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
     db.run`
       insert into drafts (turn, key, text) values (${n}, ${draft.key}, ${draft.text})
@@ -58,15 +58,15 @@ export function saveDraft(db: Db, lease: Lease, turn: string, draft: Draft): voi
   });
 }
 
-export function recordNativeId(db: Db, lease: Lease, turn: string, nativeId: string): void {
-  db.write(() => {
+export async function recordNativeId(db: Db, lease: Lease, turn: string, nativeId: string): Promise<void> {
+  await db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
     db.run`update turns set native_id = ${nativeId} where n = ${n}`;
   });
 }
 
-export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): WriteResult<Turn> {
-  const result = db.writeThrough(() => {
+export async function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Promise<WriteResult<Turn>> {
+  const result = await db.writeThrough(() => {
     const target = requireLease(db, lease);
     const { n, startedAt } = openTurn(db, target, turn);
     const at = Date.now();

@@ -52,7 +52,7 @@ const batchSize = 100;
 export async function purgeNodes(db: Db, tree: number, plan: TreePurgePlan): Promise<number> {
   let deleted = 0;
   for (let start = 0; start < plan.nodes.length; start += batchSize) {
-    deleted += db.write(() => {
+    deleted += await db.write(() => {
       const purged = purgedSessionsIn(db, tree);
       const pinned = pinnedNodes(db, tree, purged);
       const indexedCount = db.row<{ indexed: number }>`select indexed from trees where n = ${tree}`?.indexed ?? 0;

@@ -27,7 +27,8 @@ export async function purge(db: Db, directories: PurgeDirectories, self: LeaseHo
   const report: PurgeReport = { dryRun, sessions: [], skipped: [], ...counts, problems: [] };
   const ctx: PurgeContext = { ...directories, db, self, request, report };
   const purgedEarlier = purgedSessions(db);
-  const chosen = chooseSessions(ctx).filter((session) => dryRun || markPurged(ctx, session));
+  const chosen: SessionToPurge[] = [];
+  for (const session of chooseSessions(ctx)) if (dryRun || (await markPurged(ctx, session))) chosen.push(session);
   report.sessions = chosen.map(({ id, name, project, archived_at }) => ({ id, name, project, archivedAt: archived_at }));
   const sessionsToPurge = [...purgedEarlier, ...chosen];
   const plans = new Map<number, TreePurgePlan>();
@@ -43,14 +44,14 @@ export async function purge(db: Db, directories: PurgeDirectories, self: LeaseHo
   const nodesToDelete = new Set(dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
   const needed = await referencedOutputs(db, sessionsToPurge, nodesToDelete);
   for (const session of sessionsToPurge) {
-    deleteTranscript(ctx, session);
+    await deleteTranscript(ctx, session);
     await deleteOutputs(ctx, session, needed);
     if (dryRun) report.turns += turnsOf(db, session.n).length - (plans.get(session.tree)?.keptTurns.get(session.n) ?? 0);
     else report.turns += await deleteTurns(db, session);
   }
   for (const tree of dryRun ? [] : plans.keys()) {
     deleteAgentFiles(ctx, tree);
-    db.write(() => db.run`delete from trees where n = ${tree} and not exists (select 1 from sessions where tree = ${tree})`);
+    await db.write(() => db.run`delete from trees where n = ${tree} and not exists (select 1 from sessions where tree = ${tree})`);
   }
   return report;
 }
@@ -109,8 +110,8 @@ function purgedSessions(db: Db): SessionToPurge[] {
 }
 
 /** Marks the session, which hides it from every reader. False if it was restored, acquired or purged meanwhile. */
-function markPurged({ db, self, report }: PurgeContext, session: SessionToPurge): boolean {
-  const isMarked = db.write(() => {
+async function markPurged({ db, self, report }: PurgeContext, session: SessionToPurge): Promise<boolean> {
+  const isMarked = await db.write(() => {
     if (isHeld(db, session.n, self)) return false;
     const { n, archived_at } = session;
     const now = Date.now();
@@ -131,7 +132,7 @@ const batchSize = 500;
 
 async function deleteEvents(db: Db, session: SessionToPurge): Promise<void> {
   for (let remaining = 1; remaining > 0;) {
-    remaining = db.write(() => {
+    remaining = await db.write(() => {
       const seq = seqIfPurged(db, session);
       if (seq === null) return 0;
       const lastKept = Math.max(0, seq - batchSize);
@@ -151,7 +152,7 @@ function seqIfPurged(db: Db, { n, id }: SessionToPurge): number | null {
 
 /** A turn with remaining nodes stays, with a new parent and tip. A session without turns and outputs is deleted. */
 async function deleteTurns(db: Db, session: SessionToPurge): Promise<number> {
-  const deleted = db.write(() => {
+  const deleted = await db.write(() => {
     if (seqIfPurged(db, session) === null) return 0;
     const remaining = remainingNodes(db, session);
     for (const [turn, { parent, tip }] of remaining.turns) db.run`update turns set parent = ${parent}, tip = ${tip} where n = ${turn}`;
@@ -184,7 +185,7 @@ function deleteAgentFiles({ db, self, report, agentsDir }: PurgeContext, tree: n
   }
 }
 
-function deleteTranscript({ db, report, request: { dryRun } }: PurgeContext, session: SessionToPurge): void {
+async function deleteTranscript({ db, report, request: { dryRun } }: PurgeContext, session: SessionToPurge): Promise<void> {
   if (session.transcript === null) return;
   try {
     for (const file of [session.transcript, ...logsBeside(session.transcript)]) {
@@ -195,7 +196,7 @@ function deleteTranscript({ db, report, request: { dryRun } }: PurgeContext, ses
   } catch (error) {
     if (errorCode(error) !== "ENOENT") report.problems.push(`The transcript ${session.transcript} can't be removed: ${messageOf(error)}`);
   }
-  if (!dryRun) db.write(() => db.run`update sessions set transcript = null where n = ${session.n} and id = ${session.id}`);
+  if (!dryRun) await db.write(() => db.run`update sessions set transcript = null where n = ${session.n} and id = ${session.id}`);
 }
 
 /** The stdout and stderr logs of external agents. */
@@ -218,7 +219,7 @@ async function deleteOutputs(ctx: PurgeContext, session: SessionToPurge, needed:
     report.outputs += 1;
     report.bytes += bytes ?? 0;
     if (dryRun) continue;
-    db.write(() => seqIfPurged(db, session) !== null && db.run`delete from handles where session = ${session.n} and n = ${n}`);
+    await db.write(() => seqIfPurged(db, session) !== null && db.run`delete from handles where session = ${session.n} and n = ${n}`);
     try {
       files.remove(identifier);
     } catch (error) {

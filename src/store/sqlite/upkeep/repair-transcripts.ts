@@ -17,7 +17,7 @@ export async function repairTranscripts({ db, self, repaired }: UpkeepContext): 
   const rows = db.rows<SessionRow>`${selectSessions} where s.transcript is not null and s.seq > 0 order by s.n`;
   for (const session of rows.map(toSession)) {
     await yieldToEventLoop();
-    const lease = tryAcquire(() => acquire(db, session.id, self, { mayBeArchived: true }));
+    const lease = await tryAcquire(() => acquire(db, session.id, self, { mayBeArchived: true }));
     if (lease === null) continue;
     try {
       const change = await repairTranscript(session, sessionNodes(db, session.id).flatMap(toTranscriptLines));
@@ -26,15 +26,15 @@ export async function repairTranscripts({ db, self, repaired }: UpkeepContext): 
       // The file can't be written. The check after the repair lists the lines that are still missing.
       if (!(error instanceof UnsafePathError) && !(error instanceof Error && "code" in error)) throw error;
     } finally {
-      release(db, lease);
+      await release(db, lease);
     }
   }
 }
 
 /** Null if another process writes the session: that process adds the missing lines itself. */
-function tryAcquire<T>(acquire: () => T): T | null {
+async function tryAcquire<T>(acquire: () => Promise<T>): Promise<T | null> {
   try {
-    return acquire();
+    return await acquire();
   } catch (error) {
     if (error instanceof Fault && (error.code === "session-busy" || error.code === "session-unknown")) return null;
     throw error;

@@ -18,12 +18,12 @@ export const repairSteps: readonly UpkeepStep[] = [
 type LeaseRow = { session: number; epoch: number; pid: number; id: string | null };
 
 /** A running holder keeps its lease. A process that acquired the session meanwhile has another epoch. */
-function releaseEndedLeases({ db, self, repaired }: UpkeepContext): void {
+async function releaseEndedLeases({ db, self, repaired }: UpkeepContext): Promise<void> {
   const leases = db.rows<LeaseRow>`
     select l.session, l.epoch, l.pid, s.id from leases l left join sessions s on s.n = l.session where l.pid is not null or s.n is null`;
   for (const { session, epoch, pid, id } of leases) {
     if (id !== null && isHeld(db, session, self)) continue;
-    db.write(() =>
+    await db.write(() =>
       id === null
         ? db.run`delete from leases where session = ${session} and not exists (select 1 from sessions where n = ${session})`
         : db.run`update leases set pid = null where session = ${session} and epoch = ${epoch}`,
@@ -37,11 +37,11 @@ async function rebuildWords({ db, repaired }: UpkeepContext): Promise<void> {
   const checks = db.rows<{ quick_check: string }>`pragma quick_check(20)`;
   const isDamaged = checks.some((row) => /fts5|\bwords/i.test(row.quick_check));
   if (!isDamaged && countUnindexed(db) === 0) return;
-  db.write(() => {
+  await db.write(() => {
     db.run`insert into words (words) values ('delete-all')`;
     db.run`update trees set indexed = 0, stale = last > 0`;
   });
-  while (indexSome(db) > 0) await yieldToEventLoop();
+  while ((await indexSome(db)) > 0) await yieldToEventLoop();
   repaired("search", db.path, "the full-text index was rebuilt");
 }
 
