@@ -29,6 +29,7 @@ import { checkTurn } from "./turn/run-turn.ts";
 import { createTurnStarter } from "./turn/start-turns.ts";
 import { createRoleMethods } from "./turn/roles.ts";
 import { currentSession, findSession, openSession, useSession } from "./turn/open-session.ts";
+import { interruptedTurns } from "./record/recover.ts";
 import { createTeamMethods } from "./teams/team-methods.ts";
 import * as tree from "./tree/tree-ops.ts";
 
@@ -207,5 +208,5 @@ async function treeOf(store: Store, idOrName: string, withArchived: boolean) {
   if (withArchived) candidates.push(...(await store.listSessions({ project: null, subSessions: true, archived: true })));
   const sessions = candidates.filter((candidate) => candidate.tree === session.tree);
   const turns = (await Promise.all(sessions.map(({ id }) => store.turnsOf(id)))).flat();
-  return { nodes, sessions, turns };
+  return { nodes, sessions, turns, interrupted: await interruptedTurns(store, sessions, turns) };
 }

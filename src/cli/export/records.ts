@@ -1,5 +1,5 @@
 // Exports a tree for programs: one JSON document, or transcript lines that `import` reads back without loss.
-import { nodeRecord, sessionRecord, turnRecord } from "../../protocol/json/records.ts";
+import { interruptedRecord, nodeRecord, sessionRecord, turnRecord } from "../../protocol/json/records.ts";
 import type { Handle } from "../../protocol/tree/handle.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
 import { type OutputLine, treeHeader, treeLines } from "../../protocol/json/tree-lines.ts";
@@ -22,7 +22,7 @@ export async function* jsonlDocument({ session, view }: Document, readOutput: Re
 export async function* jsonDocument({ session, view, resolve }: Document): AsyncGenerator<string> {
   const head = { session_id: session.id, tree_id: session.tree };
   yield `${JSON.stringify(head).slice(0, -1)},\n"sessions": ${list(view.sessions.map(sessionRecord))},\n`;
-  yield `"turns": ${list(view.turns.map(turnRecord))},\n"nodes": [`;
+  yield `"turns": ${list(view.turns.map(turnRecord))},\n"interrupted": ${list((view.interrupted ?? []).map(interruptedRecord))},\n"nodes": [`;
   for (const [index, node] of view.nodes.entries()) yield `${index === 0 ? "" : ","}\n${JSON.stringify(nodeRecord(node))}`;
   yield `\n],\n"outputs": [`;
   let separator = "";

@@ -2,12 +2,24 @@
 // the model learns that the running call was interrupted. A question stays open and can still be answered.
 import { resumeCommand, withResumeHint } from "../../protocol/api/error.ts";
 import { callsOf, type CallPart, type NewNode, type Node, type Part } from "../../protocol/tree/node.ts";
-import type { Turn } from "../../protocol/tree/turn.ts";
+import type { InterruptedTurn } from "../../protocol/schema/results.ts";
+import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import type { Draft, Store } from "../../store/store.ts";
 import type { Recorder } from "./recorder.ts";
 
 export async function recover(store: Store, recorder: Recorder, session: string): Promise<void> {
   for (const turn of await store.openTurns(session)) await closeKilledTurn(store, recorder, session, turn);
+}
+
+/** The turns of killed processes, with the text that they had streamed. Reads only. */
+export async function interruptedTurns(store: Store, sessions: Session[], turns: Turn[]): Promise<InterruptedTurn[]> {
+  const interrupted: InterruptedTurn[] = [];
+  for (const { id: turn, session, endedAt } of turns) {
+    if (endedAt !== null || (await store.holder(session)) !== null) continue;
+    const parent = sessions.find(({ id }) => id === session)?.tip ?? null;
+    interrupted.push({ session, turn, parent, drafts: await store.drafts(turn) });
+  }
+  return interrupted;
 }
 
 async function closeKilledTurn(store: Store, recorder: Recorder, session: string, turn: Turn): Promise<void> {

@@ -6,7 +6,7 @@ import type { TranscriptImportParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { ImportedNode, ImportedSession, ImportedTree, ImportReport } from "../../protocol/tree/import.ts";
 import { maxResultBytes, type Part } from "../../protocol/tree/node.ts";
-import { isSessionName } from "../../protocol/tree/session-name.ts";
+import { isSessionName } from "../../protocol/api/session-name.ts";
 import type { Session, Source } from "../../protocol/tree/turn.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";

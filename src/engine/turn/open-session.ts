@@ -3,7 +3,7 @@ import type { SessionOpenParams } from "../../protocol/api/api.ts";
 import { refuseArchived } from "../../protocol/api/archived.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Agent } from "../../protocol/api/ports.ts";
-import { looksLikeSessionId } from "../../protocol/tree/session-name.ts";
+import { looksLikeSessionId } from "../../protocol/api/session-name.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";

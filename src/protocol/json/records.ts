@@ -13,6 +13,7 @@ import type {
   TurnInfoJson,
   TurnJson,
 } from "../schema/printed.ts";
+import type { InterruptedTurn } from "../schema/results.ts";
 import type { Event, TurnOutcome } from "../tree/event.ts";
 import type { Node } from "../tree/node.ts";
 import type { Session, Turn } from "../tree/turn.ts";
@@ -28,6 +29,7 @@ export function isoTime(ms: number): string {
 export const nodeRecord = (node: Node) => toPrintedJson(node) as NodeJson;
 export const sessionRecord = (session: Session) => toPrintedJson(session) as SessionJson;
 export const turnRecord = (turn: Turn) => toPrintedJson(turn) as TurnJson;
+export const interruptedRecord = (turn: InterruptedTurn) => toPrintedJson(turn);
 export const askRecord = (ask: Ask) => toPrintedJson(ask) as AskJson;
 export const eventRecord = (event: Event) => toPrintedJson(event) as EventJson;
 export const turnInfoRecord = (info: TurnInfo) => toPrintedJson(info) as TurnInfoJson;

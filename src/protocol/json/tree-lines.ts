@@ -7,7 +7,7 @@ import type { TreeHeader, TreeLine } from "../schema/printed.ts";
 import type { StatementInfo } from "../schema/tree.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { Author, Node, Note, Part } from "../tree/node.ts";
-import { sessionRecord, turnRecord } from "./records.ts";
+import { interruptedRecord, sessionRecord, turnRecord } from "./records.ts";
 import { forkOrigin, toTranscriptHeader, toTranscriptLines, type TranscriptLine } from "./transcript-lines.ts";
 import type { TeamEvent } from "../team/team.ts";
 import type { Session } from "../tree/turn.ts";
@@ -28,7 +28,9 @@ export function treeHeader(session: Session, view: TreeView): TreeHeader {
     ...(listed.plan === undefined ? {} : { plan: listed.plan }),
   }));
   const turns = view.turns.map((turn) => ({ ...turnRecord(turn), native_id: turn.nativeId, policy: turn.policy }));
-  return { ...toTranscriptHeader(session, providerOf(session)), tree: { id: session.tree, sessions, turns } } as TreeHeader;
+  const interrupted = (view.interrupted ?? []).map(interruptedRecord);
+  const tree = { id: session.tree, sessions, turns, ...(interrupted.length > 0 && { interrupted }) };
+  return { ...toTranscriptHeader(session, providerOf(session)), tree } as TreeHeader;
 }
 
 /** The lines of one node. With the oldest nodes first, parents precede their children. */

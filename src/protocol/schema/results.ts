@@ -51,7 +51,23 @@ export type TurnInfo = z.output<typeof turnInfo>;
 
 // --- sessions -------------------------------------------------------------------------------------------
 
-export const treeView = fields({ nodes: z.array(node), sessions: z.array(session), turns: z.array(turn) });
+const drafts = z.array(fields({ key: z.string(), text: z.string() }));
+
+/** A turn whose process was killed. Its drafts become nodes when the session is used again. */
+export const interruptedTurn = fields({
+  session: id,
+  turn: id,
+  parent: id.nullable().describe("the node that the drafts follow"),
+  drafts: drafts.describe('streamed text so far; `key` is "text", "thinking" or the id of a running call'),
+});
+export type InterruptedTurn = z.output<typeof interruptedTurn>;
+
+export const treeView = fields({
+  nodes: z.array(node),
+  sessions: z.array(session),
+  turns: z.array(turn),
+  interrupted: z.array(interruptedTurn).optional(),
+});
 export type TreeView = z.output<typeof treeView>;
 
 /** A sub-session at its own `seq`. */
@@ -74,7 +90,7 @@ const openTurn = fields({
   turn: id,
   state: turnState,
   pid: count.nullable(),
-  drafts: z.array(fields({ key: z.string(), text: z.string() })),
+  drafts,
 });
 export type OpenTurnView = z.output<typeof openTurn>;
 

@@ -1,4 +1,5 @@
 // Opens, names, forks and resumes sessions from the command line.
+import { Database } from "bun:sqlite";
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { startModelServer, type ScriptSource } from "../../../src/scripted-model/model-server.ts";
 import { startInPty } from "../../support/pty.ts";
@@ -117,3 +118,40 @@ test("skein -r opens the list of sessions, and -r with a session opens that one"
   one.hangUp();
   await one.exited;
 });
+
+test("the half answer of a killed stream is in show, logs and export before the session is resumed", async () => {
+  using skein = temporaryHome(vendorEnv(server.url));
+  server.setScript({ steps: [], final: `the first half ${"and more ".repeat(200)}` });
+  server.setFault({ type: "stall", afterEvents: 40 });
+  const child = skein.start(["run", "tell me", "--session", "half", "-m", model, "--output-format", "events"]);
+  const reader = child.stdout.getReader();
+  const decoder = new TextDecoder();
+  for (let seen = ""; !seen.includes("half");) seen += decoder.decode((await reader.read()).value, { stream: true });
+  while (!hasDraft(skein)) await Bun.sleep(20);
+  child.kill("SIGKILL");
+  await child.exited;
+  for (const command of [["show"], ["logs"], ["export"], ["export", "--format", "md"], ["export", "--format", "html"]]) {
+    const { code, out } = await skein.run([command[0]!, "half", ...command.slice(1)]);
+    expect({ command, code, out }).toEqual({ command, code: 0, out: expect.stringMatching(/\[interrupted\] the first half/) });
+  }
+  const { interrupted } = (await skein.run(["show", "half", "--json"])).json() as { interrupted: { drafts: object[] }[] };
+  expect(interrupted[0]?.drafts).toMatchObject([{ key: "text", text: expect.stringContaining("the first half") }]);
+  const exported = await skein.run(["export", "half", "--format", "jsonl"]);
+  expect(exported.out).toContain("the first half");
+  server.setFault(null);
+  expect(await run(skein, "--resume")).toMatchObject({ status: "ok" });
+  const after = await skein.run(["show", "half"]);
+  expect(after.out).toContain("the first half");
+  expect(after.out).not.toContain("[interrupted]");
+});
+
+/** Whether the store has the streamed text, which is saved at most 100 ms late. */
+function hasDraft(skein: TemporaryHome): boolean {
+  const [path] = [...new Bun.Glob("**/skein.db").scanSync({ cwd: skein.root, absolute: true })];
+  const db = new Database(path!, { readonly: true });
+  try {
+    return db.query("select 1 from drafts where text like '%half%'").get() !== null;
+  } finally {
+    db.close();
+  }
+}

@@ -1,11 +1,14 @@
 // skein logs: prints a session's events, and with -f its new ones until nothing runs in it.
 import { countFlag } from "../../parse/args.ts";
 import { readHistory } from "../../attach/history.ts";
-import type { Command } from "../../parse/command.ts";
+import type { Command, CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { recordPrinter } from "../../print/printer.ts";
 import { sessionPrinter } from "../../print/session.ts";
-import { styleOf } from "../../terminal/style.ts";
+import type { Api } from "../../../protocol/api/api.ts";
+import type { Event } from "../../../protocol/tree/event.ts";
+import { interruptedText } from "../../../protocol/tree/interrupted-nodes.ts";
+import { printableText, styleOf } from "../../terminal/style.ts";
 
 export const logs: Command = {
   name: "logs",
@@ -27,8 +30,23 @@ is idle. Ctrl-C ends the watching, not the turn.`,
     const print = args.flags["json"] ? recordPrinter(ctx) : sessionPrinter(ctx.out, { stream: ctx.out.isTty, answers: "elsewhere" });
     if (history.omitted > 0) ctx.err.write(`${styleOf(ctx.err).dim(`${history.omitted} earlier events: --limit shows more`)}\n`);
     for (const event of history.events) print(event);
+    await printInterrupted(api, session.id, { ctx, print: args.flags["json"] === true ? print : null });
     if (args.flags["follow"] !== true) return 0;
     for await (const event of api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })) print(event);
     return 0;
   },
 };
+
+/** Prints the text that a killed turn had streamed. Without `print`, as text. */
+async function printInterrupted(
+  api: Api,
+  session: string,
+  { ctx, print }: { ctx: CommandContext; print: ((event: Event) => void) | null },
+): Promise<void> {
+  const { open, seq } = await api.session.show({ session });
+  if (open === null || open.state !== "interrupted") return;
+  const head = { seq, n: 1, sessionId: session, turnId: open.turn, at: Date.now() };
+  if (print !== null) for (const { key, text } of open.drafts) print({ ...head, type: "draft.shown", key, text });
+  const text = interruptedText(open);
+  if (print === null && text !== null) ctx.out.write(`${printableText(text)}\n`);
+}

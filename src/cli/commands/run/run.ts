@@ -5,7 +5,7 @@ import { toolNames, type ToolLevel } from "../../../protocol/api/policy.ts";
 import { narrowTurn, roleFields, type Role, type RoleField, type RoleRequest } from "../../../protocol/api/role.ts";
 import { changeTurn, configuredTurn, type TurnOptions } from "../../../protocol/api/turn-options.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
-import { looksLikeSessionId } from "../../../protocol/tree/session-name.ts";
+import { looksLikeSessionId } from "../../../protocol/api/session-name.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";

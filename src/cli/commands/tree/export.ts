@@ -4,6 +4,7 @@ import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { resolveLinks } from "../../../kit/files/path-status.ts";
 import { replaceSafely, writeAll } from "../../../kit/files/safe-file.ts";
 import { redactDeep, redactor, envSecrets } from "../../../kit/text/redact.ts";
+import { withInterrupted } from "../../../protocol/tree/interrupted-nodes.ts";
 import { cutText, decodeUtf8 } from "../../../kit/text/cut-text.ts";
 import type { Api, TreeView } from "../../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
@@ -61,8 +62,11 @@ export async function writeTree(
 ): Promise<void> {
   const redact = isRedacted ? redactor({ home, secrets: envSecrets(env) }) : null;
   const maxBytes = isWhole ? null : excerptBytes;
+  const shown = redact === null ? tree : redactTree(tree, redact);
   const document: Document = {
-    ...(redact === null ? tree : redactTree(tree, redact)),
+    session: shown.session,
+    // Programs get the drafts of killed turns apart from the nodes, because those are not stored.
+    view: format === "json" || format === "jsonl" ? shown.view : withInterrupted(shown.view),
     resolve: (handle) => resolveText(api, handle, { maxBytes, redact }),
   };
   const pieces = {

@@ -1,6 +1,6 @@
 // Creates, finds, updates and forks sessions. A session is a movable pointer into its tree.
 import { Fault } from "../../../protocol/api/error.ts";
-import { checkSessionName } from "../../../protocol/tree/session-name.ts";
+import { checkSessionName } from "../../../protocol/api/session-name.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { NewSession, SessionChange, SessionFilter } from "../../store.ts";
 import type { Db } from "../db.ts";

@@ -1,5 +1,5 @@
 // A session's name is typed and shown, so it has at least one visible character.
-import { Fault } from "../api/error.ts";
+import { Fault } from "./error.ts";
 
 /** False for a name of blanks, control characters and invisible format characters only. */
 export function isSessionName(name: string): boolean {
