@@ -19,6 +19,7 @@ export class PromptPainter {
 
   paint(label: string, line: EditLine): void {
     const next = visiblePart(layOutText(label, line, this.#out.columns), this.#out.rows ?? 24);
+    if (this.#painted === null) this.#out.live?.hold();
     this.#out.write(repaint(this.#painted, next));
     this.#painted = next;
   }
@@ -28,16 +29,22 @@ export class PromptPainter {
     if (this.#painted === null) return;
     const down = this.#painted.rows.length - 1 - this.#painted.cursor.row;
     this.#out.write(`${down > 0 ? `\x1b[${down}B` : ""}\r\n`);
-    this.#painted = null;
+    this.#setUnpainted();
   }
 
   erase(): void {
-    if (this.#painted !== null) this.#out.write(repaint(this.#painted, emptyLayout));
-    this.#painted = null;
+    if (this.#painted === null) return;
+    this.#out.write(repaint(this.#painted, emptyLayout));
+    this.#setUnpainted();
   }
 
   clearScreen(): void {
     this.#out.write("\x1b[H\x1b[2J");
+    this.#setUnpainted();
+  }
+
+  #setUnpainted(): void {
+    if (this.#painted !== null) this.#out.live?.release();
     this.#painted = null;
   }
 

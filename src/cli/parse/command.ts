@@ -2,6 +2,7 @@
 import type { OutputStream } from "../../kit/process/output-reader.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import type { EnclosingSession } from "../../protocol/api/policy.ts";
+import type { LiveRegion } from "../terminal/live-region.ts";
 import type { RawTerminal, RawTerminalCallbacks } from "../terminal/raw-terminal.ts";
 
 export type Flag = {
@@ -101,6 +102,8 @@ export type TextOutput = {
   /** Undefined if it is not a terminal. */
   rows?: number;
   color: boolean;
+  /** Rows below the output. Only for a terminal that can move its cursor. */
+  live?: LiveRegion;
 };
 
 /** True if a user can type and see a line: input and output are a terminal that can move the cursor. */

@@ -8,9 +8,17 @@ import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { shortId, textOf, type Node, type ResultPart, mainArgument } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
+import { firstRows, outputRow, resultLinesOf } from "../live/output-rows.ts";
 import { printable, printableText, stripControls, type Style } from "../terminal/style.ts";
 
-export type LineStyle = { style: Style; columns: number };
+export type LineStyle = {
+  style: Style;
+  columns: number;
+  /** How many lines of a command's output are shown, and how to see the others. Default: only the first line. */
+  commandOutput?: { max: number; hint: string };
+  /** Texts of denials that were printed. The results repeat them. */
+  denials?: ReadonlySet<string>;
+};
 
 export function startLine(event: Extract<Event, { type: "turn.started" }>): string {
   const { turn, session } = event;
@@ -23,17 +31,30 @@ export function callLine(name: string, input: Record<string, unknown>, { style, 
   return `${style.cyan("•")} ${style.bold(stripControls(name))} ${printable(oneLine(mainArgument(input), Math.max(20, columns - name.length - 4)))}`;
 }
 
-/** The result in one line, followed by the diff of an edit. */
+/** The result, followed by the diff of an edit. */
 export function resultLines(part: ResultPart, lineStyle: LineStyle): string[] {
-  const line = resultLine(part, lineStyle);
-  return part.display?.includes("\n") === true ? [line, diffLines(part.display, lineStyle.style)] : [line];
+  const lines = textLines(part, lineStyle);
+  return part.display?.includes("\n") === true ? [...lines, diffLines(part.display, lineStyle.style)] : lines;
 }
 
-function resultLine(part: ResultPart, { style, columns }: LineStyle): string {
-  const lines = part.text.trimEnd().split("\n");
+const maxFailureLines = 10;
+
+function textLines({ name, text, isError }: ResultPart, { style, columns, commandOutput, denials }: LineStyle): string[] {
+  const lines = resultLinesOf(text, denials);
+  if (isError) return failureLines(lines, { style, columns });
+  if (commandOutput !== undefined && /bash|shell|command/i.test(name))
+    return firstRows(lines, { ...commandOutput, columns: columns - 2 }).map((row) => style.dim(`  ${row}`));
   const more = lines.length > 1 ? ` (+${pluralize(lines.length - 1, "line")})` : "";
-  const text = printable(oneLine((part.isError ? lines.at(-1) : lines[0]) ?? "", Math.max(20, columns - more.length - 4)));
-  return part.isError ? `  ${style.red(`✗ ${text}`)}${style.dim(more)}` : style.dim(`  ${text}${more}`);
+  return [style.dim(`  ${printable(oneLine(lines[0] ?? "", Math.max(20, columns - more.length - 4)))}${more}`)];
+}
+
+/** The last line says how the command ended. The lines before it say why. */
+function failureLines(lines: readonly string[], { style, columns }: LineStyle): string[] {
+  const output = lines.slice(0, -1);
+  const omitted = Math.max(0, output.length - maxFailureLines);
+  const more = omitted > 0 ? style.dim(` (last ${maxFailureLines} of ${pluralize(output.length, "line")})`) : "";
+  const head = `  ${style.red(`✗ ${printable(oneLine(lines.at(-1) ?? "", Math.max(20, columns - 32)))}`)}${more}`;
+  return [head, ...output.slice(-maxFailureLines).map((line) => `    ${outputRow(line, columns - 4)}`)];
 }
 
 const maxDiffLines = 16;

@@ -19,6 +19,7 @@ export async function followTurn(events: AsyncIterable<Event>, printer: Printer)
   } finally {
     // A failure after the turn (such as copying its transcript) must not suppress the answer.
     if (result !== null) printer.finish(result);
+    printer.close?.();
   }
   if (result === null) throw new Fault("internal", "the turn ended without a result");
   return result;

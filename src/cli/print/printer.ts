@@ -2,6 +2,7 @@
 import type { Event } from "../../protocol/tree/event.ts";
 import { eventRecord, type ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
+import type { WatchEvents } from "../live/watch-sub-session.ts";
 import { warningText } from "./print-fault.ts";
 
 export const outputFormats = ["text", "json", "stream-json", "events"] as const;
@@ -10,6 +11,8 @@ export type OutputFormat = (typeof outputFormats)[number];
 export type Printer = {
   event: (event: Event) => void;
   finish: (result: ResultRecord) => void;
+  /** Called once at the end, also if the turn had no result. */
+  close?: () => void;
 };
 
 export type PrintOptions = {
@@ -17,6 +20,8 @@ export type PrintOptions = {
   tools: string[];
   /** Set for a turn of a conversation. Only the first prints the agent, and a cancelled turn is not an error. */
   conversation?: "first" | "next";
+  /** Watches the sub-sessions, to show what they do. */
+  watch?: WatchEvents;
 };
 
 export async function printerFor(format: OutputFormat, ctx: CommandContext, options: PrintOptions): Promise<Printer> {

@@ -17,10 +17,7 @@ const result: Part = { kind: "result", call: "c", name: "bash", text: "a\nb", is
 
 function printed(events: Event[], isTty = true): string {
   let text = "";
-  const print = sessionPrinter(
-    { isTty, columns: 80, color: false, write: (chunk) => (text += chunk) },
-    { stream: isTty, answers: "elsewhere" },
-  );
+  const print = sessionPrinter({ isTty, columns: 80, color: false, write: (chunk) => (text += chunk) }, { answers: "elsewhere" });
   for (const event of events) print(event);
   return text;
 }

@@ -9,6 +9,7 @@ import { callsOf, textOf, type Node, type Part } from "../../protocol/tree/node.
 import { resultRecord } from "../../protocol/json/records.ts";
 import type { TextOutput } from "../parse/command.ts";
 import { printableText, stripControls, styleOf } from "../terminal/style.ts";
+import { firstRows } from "../live/output-rows.ts";
 import { createAnswerWriter } from "./answer-writer.ts";
 import {
   askLines,
@@ -23,14 +24,13 @@ import {
 } from "./event-lines.ts";
 
 export type SessionPrinterOptions = {
-  /** True prints an answer while it streams; false prints it when it is complete. */
-  stream: boolean;
   answers: "typed" | "elsewhere";
 };
 
-export function sessionPrinter(out: TextOutput, { stream, answers }: SessionPrinterOptions): (event: Event) => void {
+export function sessionPrinter(out: TextOutput, { answers }: SessionPrinterOptions): (event: Event) => void {
   const style = styleOf(out);
-  const lineStyle = () => ({ style, columns: out.columns });
+  const denials = new Set<string>();
+  const lineStyle = () => ({ style, columns: out.columns, denials });
   const { printLines, append, setAnswer, endAnswer } = createAnswerWriter(out);
   const calls = new Set<string>();
   let queue: QueuedInput[] = [];
@@ -59,15 +59,16 @@ export function sessionPrinter(out: TextOutput, { stream, answers }: SessionPrin
   }
 
   return (event) => {
+    if (event.type === "tool.denied") denials.add(event.text);
     switch (event.type) {
       case "turn.started":
         return printLines(style.dim(startLine(event)));
       case "node.added":
         return printNode(event.node);
       case "text.delta":
-        return stream ? append(event.text) : undefined;
+        return append(event.text);
       case "draft.shown":
-        return stream && event.key === "text" ? setAnswer(event.text) : undefined;
+        return event.key === "text" ? setAnswer(event.text) : undefined;
       case "tool.started":
         return printCall(event.call, event.name, event.input);
       case "ask.opened":
@@ -84,7 +85,7 @@ export function sessionPrinter(out: TextOutput, { stream, answers }: SessionPrin
 
 const promptBytes = 4096;
 const noteBytes = 400;
-const excerptBytes = 200;
+const maxOutputLines = 20;
 
 /** The text of a user message or a note. Returns [] for nodes of agents and tools. */
 function messageLines(node: Node, { style }: LineStyle): string[] {
@@ -103,10 +104,14 @@ function partLines(part: Part, lineStyle: LineStyle): string[] {
   if (part.kind === "result") return resultLines(part, lineStyle);
   if (part.kind === "image") return [lineStyle.style.dim(`  [image ${stripControls(part.mime)}]`)];
   if (part.kind !== "handle") return [];
-  return [
-    callLine(part.handle.source, { command: handleTitle(part.handle) }, lineStyle),
-    lineStyle.style.dim(`  ${stripControls(headOf(part.excerpt, excerptBytes))}`),
-  ];
+  const { style, columns } = lineStyle;
+  // The first line of the excerpt repeats the command.
+  const output = firstRows(part.excerpt.trimEnd().split("\n").slice(1), {
+    max: maxOutputLines,
+    columns: columns - 2,
+    hint: "skein export shows all",
+  });
+  return [callLine(part.handle.source, { command: handleTitle(part.handle) }, lineStyle), ...output.map((row) => style.dim(`  ${row}`))];
 }
 
 function handleTitle({ identifier, metadata }: Handle): string {

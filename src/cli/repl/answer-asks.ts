@@ -5,6 +5,7 @@ import type { Event } from "../../protocol/tree/event.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { AnswerInput } from "../line-editor/input.ts";
 import type { CommandContext } from "../parse/command.ts";
+import { watchSubSession } from "../live/watch-sub-session.ts";
 import type { Printer } from "../print/printer.ts";
 import { styleOf } from "../terminal/style.ts";
 import { printFault } from "../print/print-fault.ts";
@@ -37,10 +38,14 @@ export function createAnsweringPrinter(printer: Printer, answering: AnswerContex
     else pending.push(event);
     if (event.type === "ask.closed") removeAsk(event.ask.id);
     if (event.type === "session.spawned") {
-      const watch = { session: event.session, onEvent, isClosed: () => isClosed };
-      watchSubSession(answering, watch).catch((error) => printError(answering, error));
+      const watch = { session: event.session, onEvent: onSubEvent, isClosed: () => isClosed };
+      watchSubSession(answering.api.turn.watch, watch).catch((error) => printError(answering, error));
     }
     void askNext();
+  }
+  /** Passes on only the questions of a sub-session. */
+  function onSubEvent(event: Event): void {
+    if (event.type === "ask.opened" || event.type === "ask.closed" || event.type === "session.spawned") onEvent(event);
   }
   function removeAsk(id: string): void {
     const index = queue.findIndex((opened) => opened.ask.id === id);
@@ -71,6 +76,7 @@ export function createAnsweringPrinter(printer: Printer, answering: AnswerContex
     event: onEvent,
     finish: (result) => printer.finish(result),
     close() {
+      printer.close?.();
       isClosed = true;
       if (current !== null) withdraw();
     },
@@ -102,20 +108,4 @@ async function sendAnswer(answering: AnswerContext, ask: string, text: string): 
 
 function printError({ ctx }: AnswerContext, error: unknown): void {
   printFault(error, { env: ctx.env, write: ctx.err.write });
-}
-
-/** Reports the questions of a sub-session. Its turn may not have started yet, so it watches until one has ended. */
-async function watchSubSession(
-  { api }: AnswerContext,
-  { session, onEvent, isClosed }: { session: string; onEvent: (event: Event) => void; isClosed: () => boolean },
-): Promise<void> {
-  let seq = 0;
-  for (let hasEnded = false; !isClosed() && !hasEnded;) {
-    for await (const event of api.turn.watch({ session, afterSeq: seq, until: "idle" })) {
-      seq = event.seq;
-      hasEnded ||= event.type === "turn.ended";
-      if (event.type === "ask.opened" || event.type === "ask.closed" || event.type === "session.spawned") onEvent(event);
-    }
-    if (!hasEnded) await Bun.sleep(100);
-  }
 }

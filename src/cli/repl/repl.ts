@@ -105,7 +105,7 @@ async function sendMessage(repl: Repl, input: Input, text: string): Promise<numb
   const conversation = repl.isAnnounced ? "next" : "first";
   const plainPrinter = repl.isForScreenReader
     ? screenReaderPrinter(ctx, { conversation })
-    : textPrinter(ctx, { stream: true, tools: [], conversation });
+    : textPrinter(ctx, { stream: true, tools: [], conversation, watch: api.turn.watch });
   const answeringPrinter =
     input.answers === null ? null : createAnsweringPrinter(plainPrinter, { api, ctx, input: input.answers, isCommand: isSlash, stop });
   try {

@@ -1,6 +1,7 @@
 // Creates the command context of the real process: streams, terminal and signals. The entry provides the Api.
 import { fstatSync, statSync, write, writeSync } from "node:fs";
 import { promisify } from "node:util";
+import { LiveRegion } from "./live-region.ts";
 import { safeForTerminal } from "../../kit/text/terminal-text.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { CommandContext, TextOutput } from "../parse/command.ts";
@@ -21,6 +22,7 @@ export function createCommandContext({ exit, ...deps }: CommandContextDeps): Com
   };
   process.on("SIGINT", () => (lendCount > 0 ? undefined : handleSignal("SIGINT")));
   process.on("SIGTERM", () => handleSignal("SIGTERM"));
+  const live = createLiveRegion(env);
   return {
     ...deps,
     env,
@@ -44,12 +46,12 @@ export function createCommandContext({ exit, ...deps }: CommandContextDeps): Com
       process.kill(0, "SIGTSTP");
       await Bun.sleep(suspendDelayMs);
     },
-    out: createOutput(1, env, (error) => {
+    out: createOutput(1, { env, live }, (error) => {
       if (error.code !== "EPIPE") throw new Fault("file-unwritable", `can't write to stdout: ${messageOf(error)}`, { cause: error });
       handleSignal("SIGTERM");
     }),
     // A message that can't be written must not stop the command.
-    err: createOutput(2, env, () => {}),
+    err: createOutput(2, { env, live }, () => {}),
     writeBytes: (stream, bytes) => writeAllAsync(stream === "stdout" ? 1 : 2, bytes),
     onStop: (callback) => (onStop = callback),
   };
@@ -70,30 +72,74 @@ export function currentDirectory(): string {
 }
 
 /** Writes synchronously and completely, so that a record is written before anything else happens. */
-function createOutput(fd: number, env: NodeJS.ProcessEnv, onError: (error: NodeJS.ErrnoException) => void): TextOutput {
+function createOutput(
+  fd: 1 | 2,
+  { env, live }: { env: NodeJS.ProcessEnv; live: LiveRegion | null },
+  onError: (error: NodeJS.ErrnoException) => void,
+): TextOutput {
   const isTty = isTerminal(fd);
-  // The streams of the process are opened on first use, and only for a terminal.
-  const terminal = () => (fd === 1 ? process.stdout : process.stderr);
   let hasFailed = false;
   return {
     isTty,
     get columns() {
-      return (isTty && terminal().columns) || 80;
+      return (isTty && terminalOf(fd).columns) || 80;
     },
     get rows() {
-      return (isTty && terminal().rows) || 24;
+      return (isTty && terminalOf(fd).rows) || 24;
     },
     color: usesColor(env, isTty),
+    ...(isTty && live !== null ? { live } : {}),
     write(text) {
       if (hasFailed) return;
       try {
-        writeAll(fd, isTty ? safeForTerminal(text) : text);
+        if (!isTty) return writeAll(fd, text);
+        live?.erase();
+        writeAll(fd, safeForTerminal(text));
+        live?.afterWrite(text);
       } catch (error) {
         hasFailed = true;
         onError(error as NodeJS.ErrnoException);
       }
     },
   };
+}
+
+/** The streams of the process are opened on first use, and only for a terminal. */
+function terminalOf(fd: 1 | 2) {
+  return fd === 1 ? process.stdout : process.stderr;
+}
+
+/** Null without a terminal that can move its cursor. The rows are removed however the process exits, and while it is suspended. */
+function createLiveRegion(env: NodeJS.ProcessEnv): LiveRegion | null {
+  const fd = isTerminal(2) ? 2 : isTerminal(1) ? 1 : null;
+  if (fd === null || ["dumb", "", undefined].includes(env["TERM"])) return null;
+  const writeRaw = (text: string): void => {
+    try {
+      writeAll(fd, text);
+    } catch {
+      // The terminal is gone. Writing the output itself reports that.
+    }
+  };
+  const suspend = (): void => {
+    region.erase();
+    process.kill(process.pid, "SIGSTOP");
+  };
+  const region: LiveRegion = new LiveRegion({
+    size: () => ({ columns: terminalOf(fd).columns || 80, rows: terminalOf(fd).rows || 24 }),
+    writeRaw,
+    every(ms, act) {
+      const timer = setInterval(act, ms);
+      const stop = (): void => region.stop();
+      process.once("exit", stop);
+      process.on("SIGTSTP", suspend);
+      return () => {
+        clearInterval(timer);
+        process.off("exit", stop);
+        process.off("SIGTSTP", suspend);
+      };
+    },
+  });
+  return region;
 }
 
 function writeAll(fd: number, text: string): void {

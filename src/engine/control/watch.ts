@@ -87,7 +87,7 @@ async function* watchRemotely(deps: EngineDeps, { session, holder, sent, signal 
   }
 }
 
-/** Sends a new watcher the answer that is streaming, and whether the turn is paused. */
+/** Sends a new watcher the answer that is streaming, and whether files are being recorded or the turn is paused. */
 function* draftsOf(deps: EngineDeps, session: string, sent: SentPosition): Generator<TransientEvent> {
   const turn = deps.running.get(session);
   const { seq, n, drafts } = turn?.recorder.drafts() ?? { ...sent, drafts: [] };
@@ -96,6 +96,8 @@ function* draftsOf(deps: EngineDeps, session: string, sent: SentPosition): Gener
   sent.n = n;
   const head = { seq, n, sessionId: session, turnId: turn.recorder.turn, at: Date.now() };
   const isPaused = turn.gate.isPaused;
+  const { snapshotSince } = turn.recorder;
   for (const { key, text } of drafts) yield { ...head, type: "draft.shown", key, text };
+  if (snapshotSince !== null) yield { ...head, at: snapshotSince, type: "snapshot.started" };
   if (isPaused) yield { ...head, type: "turn.paused" };
 }

@@ -20,6 +20,8 @@ export class Recorder {
   readonly #unwritten: Node[] = [];
   #seq = 0;
   #transientCount = 0;
+  /** Since when the files are being recorded; null if they are not, or only for a moment. */
+  snapshotSince: number | null = null;
   /** Id of the turn; empty before it has started. */
   turn = "";
   usage: Usage = zeroUsage;
@@ -84,6 +86,8 @@ export class Recorder {
 
   publishTransient(body: TransientEventBody): void {
     this.#drafts?.applyEvent(body);
+    if (body.type === "snapshot.started") this.snapshotSince = Date.now();
+    if (body.type === "snapshot.ended") this.snapshotSince = null;
     this.#publish({
       seq: this.#seq,
       n: ++this.#transientCount,

@@ -20,6 +20,7 @@ import { createFileRecorder } from "../record/file-recorder.ts";
 import { createGuardRecorder } from "../record/guard-recorder.ts";
 import { Recorder } from "../record/recorder.ts";
 import { continuation, recover } from "../record/recover.ts";
+import { reportSnapshots } from "../record/report-snapshots.ts";
 import { settleAsks } from "../record/settle-asks.ts";
 import { openTranscript } from "../record/transcripts.ts";
 import { findAgent } from "./open-session.ts";
@@ -229,7 +230,9 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   const { params, recorder, deadline, gate } = running;
   const { project, directory } = execution.session;
   const canDelayCalls = agent.takesTools === true;
-  const files = createFileRecorder(deps.snapshots, running, { project, directory, turn: turn.id, canDelayCalls });
+  const publish = recorder.publishTransient.bind(recorder);
+  const snapshots = deps.snapshots === null ? null : reportSnapshots(deps.snapshots, publish, running.clock);
+  const files = createFileRecorder(snapshots, running, { project, directory, turn: turn.id, canDelayCalls });
   const guards = createGuardRecorder(deps.guards, recorder, {
     ...execution.session,
     root: execution.scope.root ?? turn.session,

@@ -160,6 +160,8 @@ const transient: { [Type in TransientEventBody["type"]]: Extract<TransientEventB
   "tool.started": { type: "tool.started", call: "c", name: "edit", input: foreign },
   "tool.output": { type: "tool.output", call: "c", text: "x", stream: "stderr" },
   "tool.exited": { type: "tool.exited", call: "c", exitCode: null, signal: "SIGKILL", durationMs: 5 },
+  "snapshot.started": { type: "snapshot.started" },
+  "snapshot.ended": { type: "snapshot.ended" },
   "tool.denied": { type: "tool.denied", call: "c", what: "net", text: "no" },
   "model.retried": { type: "model.retried", attempt: 1, waitMs: 250, error: { kind: "overloaded", message: "busy" } },
   "warning.raised": { type: "warning.raised", message: "careful" },

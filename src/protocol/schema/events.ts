@@ -67,6 +67,9 @@ const transientEvent = z.discriminatedUnion("type", [
     what: z.enum(denialKinds).describe("what the policy, a limit or the guard refused"),
     text: z.string().describe("the text that the model gets, too"),
   }),
+  /** The project's files are being recorded for longer than a moment. Calls that may change files wait for it. */
+  fields({ type: z.literal("snapshot.started"), ...transient }),
+  fields({ type: z.literal("snapshot.ended"), ...transient }),
   fields({ type: z.literal("model.retried"), ...transient, attempt: count, waitMs: count, error: turnError }),
   fields({ type: z.literal("warning.raised"), ...transient, message: z.string() }),
   fields({ type: z.literal("turn.paused"), ...transient }),

@@ -49,6 +49,8 @@ export type State = {
   commandLine: EditLine;
   /** The current work of the turn, as the status bar shows it. Null when no turn runs. */
   activity: string | null;
+  /** A snapshot of the files takes longer than a moment. Calls wait for it. */
+  isRecordingFiles: boolean;
   /** The process that runs the turn. Null when it is this screen. */
   runner: string | null;
   /** The process of the last turn was killed. Enter on an empty prompt continues the turn. */
@@ -226,6 +228,7 @@ export function firstState(
     search: null,
     commandLine: emptyEditLine,
     activity: null,
+    isRecordingFiles: false,
     runner: null,
     isInterrupted: false,
     isHubLost: false,

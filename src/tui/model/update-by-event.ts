@@ -70,7 +70,8 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
     case "node.added": {
       const usage = event.node.usage === undefined ? state.usage : addUsage(state.usage, event.node.usage);
       const session = state.session === null ? null : { ...state.session, tip: event.node.id };
-      return { ...state, session, transcript: withNode(transcript, event.node), usage };
+      const activity = event.node.author === "agent" && state.activity !== null ? "waiting" : state.activity;
+      return { ...state, session, transcript: withNode(transcript, event.node), usage, activity };
     }
     case "text.delta":
       return { ...state, transcript: withDelta(transcript, "text", event.text), activity: "writing" };
@@ -84,6 +85,9 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
       return { ...state, transcript: withOutput(transcript, event.call, event.text) };
     case "tool.exited":
       return state;
+    case "snapshot.started":
+    case "snapshot.ended":
+      return { ...state, isRecordingFiles: event.type === "snapshot.started" };
     case "tool.denied":
       return withNotice(state, oneLine(event.text, 300), "error");
     case "model.retried":
@@ -116,6 +120,7 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
         session: event.session,
         transcript: withBlocks(withoutWriting(transcript), ...turnBlocks(event.turn)),
         activity: null,
+        isRecordingFiles: false,
         runner: null,
         notice: state.notice?.isError === true ? state.notice : null,
         usage: event.turn.usage,

@@ -16,7 +16,9 @@ export function statusText(state: State): string {
 }
 
 /** The activity, and whether the session plans or executes a plan. */
-function activityText({ asks, activity, isPlanning, session, runner, isHubLost }: State): string {
+function activityText({ asks, activity: activityName, isRecordingFiles, isPlanning, session, runner, isHubLost }: State): string {
+  // A call that waits for the snapshot does not run yet.
+  const activity = isRecordingFiles && !["writing", "thinking", "stopping", null].includes(activityName) ? "recording files" : activityName;
   const kind = isPlanning ? "plan" : session?.plan === undefined ? null : "execute";
   const work = isHubLost ? "no hub" : asks.length > 0 ? "asking" : activity;
   if (work === null) return kind ?? "idle";

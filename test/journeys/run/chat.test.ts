@@ -12,7 +12,7 @@ describe("the sample conversation", () => {
       const ran = await chat([list, main, "/tree", "/fork", utils, "/branches", "/quit", "never said"]);
       expect(ran.code).toBe(0);
       expect(ran.out).toContain("I found 3 Python files in the src directory:\n- main.py");
-      expect(ran.err).toContain("• bash ls src/*.py\n  src/config.py (+2 lines)");
+      expect(ran.err).toContain("• bash ls src/*.py\n  src/config.py\n  src/main.py\n  src/utils.py");
       expect(ran.err).toMatch(/ok · 2 steps · in [\d.k]+ out \d+ · \$0\.\d{4} · /);
       const [tree = "", afterFork = ""] = ran.out.split("Created branch");
       const order = [list, "ls src/*.py", "I found 3 Python files", main, "cat src/main.py", "Here's the contents of main.py."];

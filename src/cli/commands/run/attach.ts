@@ -5,6 +5,7 @@ import type { Session } from "../../../protocol/tree/turn.ts";
 import { readHistory } from "../../attach/history.ts";
 import { attachCommands, handleTypedLine, type AttachedSession } from "../../attach/typed-commands.ts";
 import { TypedLines } from "../../attach/typed-lines.ts";
+import { startLiveOutput } from "../../live/live-output.ts";
 import { isInteractive, type Command, type CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { printFault } from "../../print/print-fault.ts";
@@ -45,11 +46,11 @@ is the turn's. Without a terminal attach only watches. Any number of terminals c
     const attached = { api, session: session.id, ask: () => state.asks[0] ?? null, leave: () => leaving.resolve("SIGINT") };
     const typedLines = !isJson && isInteractive(ctx) ? await openTypedLines(attached, ctx) : null;
     const out = typedLines?.output ?? ctx.out;
-    const print = isJson
-      ? recordPrinter(ctx)
-      : sessionPrinter(out, { stream: out.isTty, answers: typedLines === null ? "elsewhere" : "typed" });
+    const print = isJson ? recordPrinter(ctx) : sessionPrinter(out, { answers: typedLines === null ? "elsewhere" : "typed" });
+    const live = startLiveOutput(ctx, isJson ? null : api.turn.watch);
     const handleEvent = (event: Event): void => {
       applyEvent(state, event);
+      live.event(event);
       print(event);
     };
     try {
@@ -61,12 +62,14 @@ is the turn's. Without a terminal attach only watches. Any number of terminals c
         const next = await Promise.race([feed.next(), leaving.promise]);
         if (typeof next === "string" || next.done === true) {
           typedLines?.close();
+          live.close();
           return typeof next === "string" ? reportLeft(next, session, ctx) : reportEnd(state, session, ctx);
         }
         handleEvent(next.value);
       }
     } finally {
       typedLines?.close();
+      live.close();
     }
   },
 };

@@ -84,7 +84,7 @@ export const demo: Command = {
         parentSession: null,
         transcriptDir: null,
       });
-      const printer = await printerFor(isJson ? "json" : "text", ctx, { stream: true, tools: [] });
+      const printer = await printerFor(isJson ? "json" : "text", ctx, { stream: true, tools: [], watch: api.turn.watch });
       ctx.onStop(() => void api.turn.cancel({ session: session.id }));
       const result = await followTurn(api.turn.start({ ...demoTurn(session.id), prompt: demoTask, model }), printer);
       if (result.status === "cancelled") return exitCodes.cancelled;

@@ -1,6 +1,8 @@
 // skein logs: prints a session's events, and with -f its new ones until nothing runs in it.
 import { countFlag } from "../../parse/args.ts";
 import { readHistory } from "../../attach/history.ts";
+import { startLiveOutput } from "../../live/live-output.ts";
+import type { Event } from "../../../protocol/tree/event.ts";
 import type { Command, CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { recordPrinter } from "../../print/printer.ts";
@@ -27,12 +29,21 @@ is idle. Ctrl-C ends the watching, not the turn.`,
     const api = await ctx.api();
     const session = await findSession(api, ctx, args.positionals[0]);
     const history = await readHistory(api, session.id, limit);
-    const print = args.flags["json"] ? recordPrinter(ctx) : sessionPrinter(ctx.out, { stream: ctx.out.isTty, answers: "elsewhere" });
+    const print = args.flags["json"] ? recordPrinter(ctx) : sessionPrinter(ctx.out, { answers: "elsewhere" });
     if (history.omitted > 0) ctx.err.write(`${styleOf(ctx.err).dim(`${history.omitted} earlier events: --limit shows more`)}\n`);
     for (const event of history.events) print(event);
     await printInterrupted(api, session.id, { ctx, print: args.flags["json"] === true ? print : null });
     if (args.flags["follow"] !== true) return 0;
-    for await (const event of api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })) print(event);
+    const live = startLiveOutput(ctx, args.flags["json"] ? null : api.turn.watch);
+    try {
+      for (const event of history.events) live.event(event);
+      for await (const event of api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })) {
+        live.event(event);
+        print(event);
+      }
+    } finally {
+      live.close();
+    }
     return 0;
   },
 };

@@ -57,7 +57,9 @@ async function runTask(args: Args, ctx: CommandContext): Promise<number> {
   const session = await openOrFork(api, flags, open);
   if (flags.on("detach")) return detachTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, ctx, flags.format);
   const printer = await printerFor(flags.format, ctx, {
-    stream: !flags.on("no-stream"),
+    // A corrected answer must not follow the one that it corrects.
+    stream: !flags.on("no-stream") && (ctx.out.isTty || turn.answerSchema === null),
+    watch: api.turn.watch,
     tools: toolNames({ ...narrowedTurn, canAsk: turn.asks.how !== "none" }),
   });
   const events = api.turn.start({ ...turn, session: session.id, prompt: task });
