@@ -2,7 +2,6 @@
 import { countFlag } from "../../parse/args.ts";
 import { readHistory } from "../../attach/history.ts";
 import { startLiveOutput } from "../../live/live-output.ts";
-import type { Event } from "../../../protocol/tree/event.ts";
 import type { Command, CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { recordPrinter } from "../../print/printer.ts";
