@@ -58,9 +58,16 @@ class InvalidRole extends Error {}
 type Fields = Record<string, unknown>;
 type Remarks = { notes: string[]; ignored: string[] };
 
+/** A text file is only a prompt. Its name is the role's name, and its first line the description. */
+function readPrompt({ path, content }: RoleFile): { fields: Fields; body: string; problems: string[] } {
+  const body = content.toString("utf8").trim();
+  if (body === "") return { fields: {}, body, problems: ["is empty"] };
+  return { fields: { name: basename(path, ".txt"), description: oneLine(body.split("\n", 1)[0]!, 200) }, body, problems: [] };
+}
+
 /** `findWeaker` returns the role of this name that the file replaces. */
 export function readRole(file: RoleFile, findWeaker: (name: string) => Role | undefined): { role: Role | null; problems: string[] } {
-  const { fields, body, problems } = readFrontmatter(() => file.content, maxRoleBytes);
+  const { fields, body, problems } = file.path.endsWith(".txt") ? readPrompt(file) : readFrontmatter(() => file.content, maxRoleBytes);
   if (Object.keys(fields).length === 0) return { role: null, problems };
   try {
     return { role: roleOf(file, fields, body, findWeaker), problems };

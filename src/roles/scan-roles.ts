@@ -65,6 +65,11 @@ function withFiles(weaker: readonly Role[], files: UnreadRole[], trusted: () => 
   return [...replaced, ...[...roles.values()].filter(({ name }) => !weaker.some((role) => role.name === name))];
 }
 
+/** Claude Code's agents are Markdown. skein also reads plain prompts, as mcp-the-force has them. */
+function isRoleFile(name: string, format: RoleFile["format"]): boolean {
+  return name.endsWith(".md") || (format === "skein" && name.endsWith(".txt"));
+}
+
 type UnreadRole = Omit<RoleFile, "trusted">;
 
 function readFiles(directory: RoleDirectory, read: (path: string) => Buffer | null, problems: Problem[]): UnreadRole[] {
@@ -73,7 +78,7 @@ function readFiles(directory: RoleDirectory, read: (path: string) => Buffer | nu
   try {
     if (!statPath(directory.path)?.isDirectory()) return [];
     names = readdirSync(directory.path)
-      .filter((name) => name.endsWith(".md") && !name.startsWith("."))
+      .filter((name) => isRoleFile(name, directory.format) && !name.startsWith("."))
       .sort();
   } catch (error) {
     add(directory.path, error);

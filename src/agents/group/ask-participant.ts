@@ -15,7 +15,7 @@ export type ParticipantReply = { status: ParticipantStatus; text: string; tries:
 /** The reason to stop the whole turn: the turn was cancelled, or its budget is used up. */
 export type TurnHalt = { halt: TurnError };
 
-export type ParticipantQuestion = Pick<DelegateRequest, "task" | "title" | "call">;
+export type ParticipantQuestion = Pick<DelegateRequest, "task" | "title" | "call" | "limits">;
 
 export async function askParticipant(
   participant: Participant,

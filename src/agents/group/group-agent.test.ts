@@ -31,6 +31,7 @@ const defaultTask: GroupTask = {
   validationRounds: 1,
   synthesizer: null,
   parallelLimit: 4,
+  stepTimeoutMs: null,
 };
 
 type Answer = string | Partial<DelegateResult> | Error;

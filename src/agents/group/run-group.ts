@@ -115,7 +115,9 @@ async function askEveryone(run: GroupRun, { phase, round }: Round, taskFor: (ctx
 
 async function askOne(run: GroupRun, participant: Participant, { phase, round, task }: Round & { task: string }): Promise<void> {
   const call = `${phase} ${round}: ${participant.name}`;
-  const question = { task, call, title: `${call}: ${oneLine(run.group.objective, maxTitleLength)}` };
+  const { objective, stepTimeoutMs } = run.group;
+  const limits = stepTimeoutMs === null ? {} : { timeoutMs: stepTimeoutMs };
+  const question = { task, call, title: `${call}: ${oneLine(objective, maxTitleLength)}`, limits };
   const reply = await askParticipant(participant, question, run.context, run.retryAfterMs);
   if ("halt" in reply) {
     run.halt ??= { status: reply.halt.kind, error: reply.halt };

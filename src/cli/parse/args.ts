@@ -104,7 +104,8 @@ function looksLikeFlag(command: Command, word: string): boolean {
   );
 }
 
-function setFlag(args: Args, flag: Flag, value: string | true): void {
+function setFlag(args: Args, flag: Flag, word: string | true): void {
+  const value = typeof word === "string" ? (flag.synonyms?.[word] ?? word) : word;
   if (typeof value === "string") checkValue(flag, value);
   const current = args.flags[flag.name];
   if (flag.repeat && typeof value === "string") args.flags[flag.name] = [...(Array.isArray(current) ? current : []), value];
@@ -116,11 +117,8 @@ function checkValue(flag: Flag, value: string): void {
   if (value === "") throw new Fault("usage", `--${flag.name} needs a value that is not empty`);
   if (!flag.choices || flag.choices.includes(value)) return;
   const nearest = nearestWord(value, flag.choices);
-  throw new Fault(
-    "usage",
-    `--${flag.name} can't be "${value}": ${flag.choices.join(", ")}`,
-    nearest === null ? {} : { hint: `did you mean "${nearest}"?` },
-  );
+  const hint = flag.hints?.[value] ?? (nearest === null ? undefined : `did you mean "${nearest}"?`);
+  throw new Fault("usage", `--${flag.name} can't be "${value}": ${flag.choices.join(", ")}`, hint === undefined ? {} : { hint });
 }
 
 function unknownFlag(command: Command, typed: string): Fault {

@@ -15,6 +15,10 @@ export type Flag = {
   isValueOptional?: boolean;
   /** Allowed values, also offered by completion. */
   choices?: readonly string[];
+  /** Other words for a choice. */
+  synonyms?: Readonly<Record<string, string>>;
+  /** Hints for words that are no choice. */
+  hints?: Readonly<Record<string, string>>;
   repeat?: boolean;
   summary: string;
 };

@@ -2,5 +2,5 @@
 import { toPrintedJson } from "../../protocol/json/json-case.ts";
 
 export function jsonText(value: unknown): string {
-  return `${JSON.stringify(toPrintedJson(value, { isDocument: true }), null, 2)}\n`;
+  return `${JSON.stringify(toPrintedJson(value), null, 2)}\n`;
 }

@@ -27,7 +27,8 @@ function initLine(event: Extract<Event, { type: "turn.started" }>, options: Prin
     subtype: "init",
     cwd: event.session.directory,
     session_id: event.sessionId,
-    tools: options.tools,
+    // The tools of another agent are its own, and not known before it runs.
+    tools: event.turn.agent === "native" ? options.tools : [],
     mcp_servers: [],
     model: event.turn.model,
     permissionMode: "bypassPermissions",

@@ -15,7 +15,7 @@ import { callOwner, isHolderSuspended } from "./owner.ts";
 
 export async function pauseTurn(deps: EngineDeps, session: string, { force }: { force: boolean }): Promise<PauseReport> {
   const holder = await otherHolder(deps, session);
-  if (holder !== null && isHolderSuspended(holder)) return { session, state: "paused", pid: holder.pid };
+  if (holder !== null && isHolderSuspended(holder)) return { session, state: "paused", isChanged: false, pid: holder.pid };
   if (holder !== null && force) return suspendProcess(deps, session, holder);
   return changePause(deps, session, { local: (gate) => gate.pause(), remote: (api) => api.turn.pause({ session, force: false }) });
 }
@@ -24,7 +24,7 @@ export async function resumeTurn(deps: EngineDeps, session: string): Promise<Pau
   const holder = await otherHolder(deps, session);
   if (holder !== null && isHolderSuspended(holder)) {
     resumeIfStopped(holder.pid);
-    if (!(await isPaused(deps, session))) return { session, state: "running", pid: holder.pid };
+    if (!(await isPaused(deps, session))) return { session, state: "running", isChanged: true, pid: holder.pid };
   }
   return changePause(deps, session, { local: (gate) => gate.resume(), remote: (api) => api.turn.resume({ session }) });
 }
@@ -35,12 +35,13 @@ type PauseChange = { local: (gate: PauseGate) => void; remote: (api: Api) => Pro
 function changePause(deps: EngineDeps, session: string, { local, remote }: PauseChange): Promise<PauseReport> {
   return callOwner<PauseReport>(deps, session, {
     local: async (turn) => {
+      const wasPaused = turn.gate.isPaused;
       local(turn.gate);
       await publishStates(deps);
-      return reportOf(deps, turn);
+      return { ...reportOf(deps, turn), isChanged: turn.gate.isPaused !== wasPaused };
     },
     remote,
-    idle: () => ({ session, state: "not-running", pid: null }),
+    idle: () => ({ session, state: "not-running", isChanged: false, pid: null }),
     mayRepeat: true,
   });
 }
@@ -89,7 +90,7 @@ async function suspendProcess(deps: EngineDeps, session: string, holder: ActiveH
       hint: "leave --force out, then only this session is paused",
     });
   }
-  if (freeze(() => [pid, ...descendantsOf(pid)]).includes(pid)) return { session, state: "paused", pid };
+  if (freeze(() => [pid, ...descendantsOf(pid)]).includes(pid)) return { session, state: "paused", isChanged: true, pid };
   throw new Fault(
     "session-busy",
     `process ${pid}, which runs this session, can't be suspended: the process has ended, or belongs to another user`,

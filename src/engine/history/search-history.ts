@@ -1,5 +1,5 @@
-// `history.search`: searches the messages of a project's sessions and the commits of its repository. Each query ranks
-// both, and the ranks are merged. A hit is a quotation without secrets, not an instruction.
+// `history.search`: searches the messages of a project's sessions, the commits of its repository, and on request the names and
+// tasks of its sessions. Each query ranks every kind, and the ranks are merged. A hit is a quotation without secrets, not an instruction.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { ago } from "../../kit/text/duration.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -23,7 +23,10 @@ const maxFiles = 20;
 /** The output of a tool counts less than a message. */
 const weights: Record<Node["author"], number> = { user: 1, agent: 1, note: 1, tool: 0.5 };
 
-type Source = { kind: "conversation"; node: Node; session: Session } | { kind: "commit"; commit: Commit };
+type Source =
+  | { kind: "conversation"; node: Node; session: Session }
+  | { kind: "commit"; commit: Commit }
+  | { kind: "session"; session: Session };
 type HistoryMatch = { source: Source; score: number; queries: Set<string> };
 type Matches = Map<string, HistoryMatch>;
 type RankedMatch = [key: string, match: HistoryMatch];
@@ -41,6 +44,7 @@ export async function searchHistory(deps: EngineDeps, params: HistorySearchParam
       for (const [rank, commit] of rankCommits(commits, query).slice(0, maxRanked).entries())
         addMatch(matches, { key: `commit:${commit.id}`, source: { kind: "commit", commit }, query, score: 1 / (flatness + rank) });
   }
+  if (params.kinds.includes("session") && deps.hasStore()) await searchSessions(await deps.store(), project, queries, matches);
   const ranked = [...matches].toSorted(([, a], [, b]) => b.score - a.score || atOf(b.source) - atOf(a.source));
   const fresh = params.asker === null ? ranked : await withoutShown(deps, `${project} ${params.asker}`, ranked, params.limit);
   const hits = fresh.slice(0, params.limit).map(([, match]) => hitOf(deps, match));
@@ -76,6 +80,27 @@ async function searchMessages(store: Store, project: string, queries: string[], 
   }
 }
 
+/** Ranks sessions by their names and tasks, as commits are ranked by their messages. */
+async function searchSessions(store: Store, project: string, queries: string[], matches: Matches): Promise<void> {
+  const sessions = new Map((await store.listSessions({ project })).map((session) => [session.id, session]));
+  const texts = [...sessions.values()].map(({ id, name, task, agent, updatedAt }) => ({
+    id,
+    at: updatedAt,
+    author: agent,
+    subject: name ?? "",
+    body: task ?? "",
+    files: [],
+  }));
+  for (const query of queries)
+    for (const [rank, { id }] of rankCommits(texts, query).slice(0, maxRanked).entries())
+      addMatch(matches, {
+        key: `session:${id}`,
+        source: { kind: "session", session: sessions.get(id)! },
+        query,
+        score: 1 / (flatness + rank),
+      });
+}
+
 type NewMatch = { key: string; source: Source; query: string; score: number };
 
 function addMatch(matches: Matches, { key, source, query, score }: NewMatch): void {
@@ -109,8 +134,13 @@ function hitOf({ history: { redact } }: EngineDeps, { source, queries }: History
     const paths = files.slice(0, maxFiles).map(clean);
     return { kind: "commit", id, session: null, by: clean(author), ...shared, text: quote(`${subject}\n\n${body}`), files: paths };
   }
-  const { node, session } = source;
+  const { session } = source;
   const from = { id: session.id, name: session.name };
+  if (source.kind === "session") {
+    const text = [session.name, session.task].filter((line) => line !== null).join("\n\n");
+    return { kind: "session", id: session.id, session: from, by: session.agent, ...shared, text: quote(text) };
+  }
+  const { node } = source;
   return { kind: "conversation", id: node.id, session: from, by: node.author, ...shared, text: quote(searchableText(node)) };
 }
 
@@ -118,6 +148,7 @@ function hitOf({ history: { redact } }: EngineDeps, { source, queries }: History
 const invisible = /[\u00AD\u200B-\u200F\u2060-\u2064\uFEFF]|[\u{E0000}-\u{E007F}]/gu;
 
 function atOf(source: Source): number {
+  if (source.kind === "session") return source.session.updatedAt;
   return source.kind === "commit" ? source.commit.at : source.node.at;
 }
 

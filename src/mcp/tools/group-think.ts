@@ -3,9 +3,9 @@ import { objectiveText, type GroupTask } from "../../protocol/team/group.ts";
 import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts";
 import { finishedGroup, groupAnswer } from "../turn/group-answer.ts";
-import { selectFiles, sendFiles } from "../turn/send-files.ts";
+import { selectFiles, sendFiles, type FilesToSend } from "../turn/send-files.ts";
 import { findSession, takeTurn } from "../turn/take-turn.ts";
-import { tool, type ToolInput } from "./tool.ts";
+import { tool, type CallContext, type ToolInput } from "./tool.ts";
 
 const defaults = { discussionRounds: 6, validationRounds: 2, parallelLimit: 4 };
 
@@ -13,7 +13,7 @@ export const groupThink = tool("group_think", {
   description:
     "Several models or agents discuss an objective and write one deliverable; dissent is kept. Call it again to continue after an interruption.",
   async run(input, ctx) {
-    const files = selectFiles(resolveContextPaths(input.context, ctx));
+    const files = filesOf(input, ctx);
     const agents = (await ctx.api.agents.list()).map(({ name }) => name);
     const group = groupTaskOf(input, [...files.sent, ...files.listed]);
     const objective = objectiveText(group);
@@ -21,7 +21,7 @@ export const groupThink = tool("group_think", {
     const finished = session === null ? null : await finishedGroup(session, objective, ctx);
     if (finished !== null) return finished;
     const { limits } = configuredTurn(await ctx.api.config.values());
-    const { max_cost_usd: maxBudgetUsd = limits.maxBudgetUsd } = input;
+    const maxBudgetUsd = input.max_cost_usd ?? input.config?.cost_limit_usd ?? limits.maxBudgetUsd;
     const answer = await takeTurn(
       {
         sessionId: input.session_id,
@@ -39,6 +39,19 @@ export const groupThink = tool("group_think", {
 
 type Input = ToolInput<"group_think">;
 
+/** Files of `priority_context` come first. Without `direct_context` the participants get only the paths. */
+function filesOf({ context, priority_context, direct_context }: Input, ctx: CallContext): FilesToSend {
+  const paths = resolveContextPaths([...(priority_context ?? []), ...(context ?? [])], ctx);
+  return direct_context === false ? { sent: [], listed: paths } : selectFiles(paths);
+}
+
+/** The synthesis is one of the steps, so that at least one round of discussion and the synthesis remain. */
+function roundsOf({ discussion_turns, validation_rounds, max_steps = Infinity }: Input) {
+  const discussionRounds = Math.min(discussion_turns ?? defaults.discussionRounds, max_steps - 1);
+  const validationRounds = Math.min(validation_rounds ?? defaults.validationRounds, max_steps - 1 - discussionRounds);
+  return { discussionRounds, validationRounds };
+}
+
 function groupTaskOf(input: Input, files: ContextPath[]): GroupTask {
   return {
     objective: input.objective,
@@ -46,9 +59,9 @@ function groupTaskOf(input: Input, files: ContextPath[]): GroupTask {
     userInput: input.user_input ?? null,
     context: files.map(({ path }) => path),
     participants: input.models,
-    discussionRounds: input.discussion_turns ?? defaults.discussionRounds,
-    validationRounds: input.validation_rounds ?? defaults.validationRounds,
+    ...roundsOf(input),
     synthesizer: input.synthesis_model ?? null,
-    parallelLimit: defaults.parallelLimit,
+    parallelLimit: input.config?.parallel_limit ?? defaults.parallelLimit,
+    stepTimeoutMs: input.config?.timeout_per_step === undefined ? null : Math.ceil(input.config.timeout_per_step * 1_000),
   };
 }

@@ -24,7 +24,8 @@ export const searchProjectHistory = tool("search_project_history", {
 
 function hitRecord({ kind, id, session, by, at, when, text, files, queries }: HistoryHit) {
   return {
-    ...(kind === "commit" ? { commit: id } : { session_id: session?.name ?? session?.id, node: id }),
+    ...(kind === "commit" ? { commit: id } : { session_id: session?.name ?? session?.id }),
+    ...(kind === "conversation" ? { node: id } : {}),
     by,
     at: isoTime(at),
     when,

@@ -20,6 +20,15 @@ export function camelCase(name: string): string {
   return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** The metadata of a handle: its names change, its values do not. */
+export function metadataToJson(metadata: Json): Json {
+  return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [snakeCase(name), value]));
+}
+
+export function metadataFromJson(metadata: Json): Json {
+  return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [camelCase(name), value]));
+}
+
 /** In JSON the details of a note are fields of its node, and `note` is only the kind. */
 export function flattenNote(node: Json): Json {
   if (!isRecord(node["note"])) return node;

@@ -14,7 +14,7 @@ const at = Date.UTC(2026, 10, 16, 1, 2, 3, 456);
 const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
 /** Names as other programs choose them. */
 const foreign = { old_text: "a", oldText: "b", at: 5, startedAt: 5, nested: [{ endedAt: 1, forkedFrom: { session: 1 } }], _x: 1, __a: 2 };
-const handle = { source: "bash", sourceVersion: "1", identifier: "s/1", metadata: { exitCode: 0, snake_key: 1, takenAt: 7 } };
+const handle = { source: "bash", sourceVersion: "1", identifier: "s/1", metadata: { exitCode: 0, keptBytes: 1, takenAt: 7 } };
 const opaque = { wire: "anthropic", model: "x", data: { a_b: 1, aB: 2, at: 3 } };
 
 const session: Session = {
@@ -234,7 +234,6 @@ describe("JSON that leaves the process", () => {
     const node = sent(nodes[0]) as { parts: { input?: unknown; opaque?: unknown; handle?: { metadata: unknown } }[] };
     expect(JSON.stringify(node.parts[2]!.input)).toBe(JSON.stringify(foreign));
     expect(node.parts[1]!.opaque).toEqual(opaque);
-    expect(node.parts[6]!.handle!.metadata).toEqual(handle.metadata);
     const rows = [{ key: "providers", value: foreign, written: [foreign], origin: "user", description: "" }];
     expect(sent(rows)).toEqual(rows);
     const schema = { $schema: "x", properties: { max_steps: { minItems: 1 } }, additionalProperties: false };
@@ -242,6 +241,11 @@ describe("JSON that leaves the process", () => {
     expect(fromJsonCase(schema)).toEqual(schema);
     const tools = { tools: [{ name: "edit", description: "", parameters: { type: "object", properties: { oldText: {} } } }] };
     expect(sent(tools)).toEqual(tools);
+  });
+
+  test("the names of a handle's metadata are snake_case, and its values stay unchanged", () => {
+    const { parts } = sent(nodes[0]) as { parts: { handle?: { metadata: unknown } }[] };
+    expect(parts[6]!.handle!.metadata).toEqual({ exit_code: 0, kept_bytes: 1, taken_at: 7 });
   });
 
   test("params are encoded with their documented names", () => {

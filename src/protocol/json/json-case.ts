@@ -2,23 +2,10 @@
 // MCP use it. Names that a model, a vendor, a tool or a user defined stay as they are. Loads no schemas.
 import type { Json } from "../../kit/text/json.ts";
 import { roundUsd } from "../tree/usage.ts";
-import { camelCase, flattenNote, foldNote, renamedFields, snakeCase } from "./field-names.ts";
+import { camelCase, flattenNote, foldNote, metadataFromJson, metadataToJson, renamedFields, snakeCase } from "./field-names.ts";
 
 /** Names inside these fields belong to a model, a vendor, a tool or a user. */
-const foreignNames = new Set([
-  "input",
-  "metadata",
-  "opaque",
-  "answerSchema",
-  "parameters",
-  "value",
-  "written",
-  "env",
-  "data",
-  "headers",
-  "schema",
-]);
-const foreignNamesInDocuments = new Set([...foreignNames].filter((name) => name !== "metadata"));
+const foreignNames = new Set(["input", "opaque", "answerSchema", "parameters", "value", "written", "env", "data", "headers", "schema"]);
 
 type KnownObject = {
   /** Two fields that only this object has, under the same name on both sides. */
@@ -53,19 +40,16 @@ function knownObject(marks: [string, string], renamed: Readonly<Record<string, s
   };
 }
 
-type Encoding = { isPrinted: boolean; foreignNames: ReadonlySet<string> };
-const hubEncoding: Encoding = { isPrinted: false, foreignNames };
-const lineEncoding: Encoding = { isPrinted: true, foreignNames };
-const documentEncoding: Encoding = { isPrinted: true, foreignNames: foreignNamesInDocuments };
+type Encoding = { isPrinted: boolean };
 
 /** JSON as the hub sends it: every field. */
 export function toJsonCase(value: unknown): unknown {
-  return encode(value, "", hubEncoding);
+  return encode(value, "", { isPrinted: false });
 }
 
-/** JSON as the command line prints it: without the fields that only the hub sends. In documents `metadata` is snake_case too. */
-export function toPrintedJson(value: unknown, { isDocument = false }: { isDocument?: boolean } = {}): unknown {
-  return encode(value, "", isDocument ? documentEncoding : lineEncoding);
+/** JSON as the command line prints it: without the fields that only the hub sends. */
+export function toPrintedJson(value: unknown): unknown {
+  return encode(value, "", { isPrinted: true });
 }
 
 export function fromJsonCase(value: unknown): unknown {
@@ -90,7 +74,8 @@ function memoize(convert: (name: string) => string): (name: string) => string {
 function encode(value: unknown, key: string, encoding: Encoding): unknown {
   if (typeof value === "number") return encodeNumber(value, key);
   if (typeof value !== "object" || value === null) return value;
-  if (encoding.foreignNames.has(key)) return value;
+  if (foreignNames.has(key)) return value;
+  if (key === "metadata") return metadataToJson(value as Json);
   if (Array.isArray(value)) return value.map((item) => encode(item, "", encoding));
   if (isConfigSchema(value as Json)) return value;
   const known = findKnownObject(value as Json, key);
@@ -132,6 +117,7 @@ function without(fields: Json, names: ReadonlySet<string>): Json {
 function decode(value: unknown, key: string): unknown {
   if (typeof value !== "object" || value === null) return typeof value === "string" && isTime(key) ? millisecondsOf(value) : value;
   if (foreignNames.has(key)) return value;
+  if (key === "metadata") return metadataFromJson(value as Json);
   if (Array.isArray(value)) return value.map(fromJsonCase);
   if (isConfigSchema(value as Json)) return value;
   const fields: Json = {};

@@ -4,7 +4,7 @@ import type { Author, ImageData, Node, Note, Part } from "../tree/node.ts";
 import type { Session } from "../tree/turn.ts";
 import type { TranscriptHeader, TranscriptLine } from "../schema/printed.ts";
 import type { StatementJson } from "../schema/tree.ts";
-import { snakeCase } from "./field-names.ts";
+import { metadataToJson } from "./field-names.ts";
 import { toJsonCase } from "./json-case.ts";
 
 export type { TranscriptHeader, TranscriptLine };
@@ -83,8 +83,7 @@ function imageLine(image: ImageData): string {
 }
 
 function handleOf({ source, sourceVersion, identifier, metadata }: Handle): TranscriptLine["handle"] {
-  const entries = Object.entries(metadata).map(([key, value]) => [snakeCase(key), value]);
-  return { source, source_version: sourceVersion, identifier, metadata: Object.fromEntries(entries) };
+  return { source, source_version: sourceVersion, identifier, metadata: metadataToJson(metadata) };
 }
 
 function noteOf(note: Note): TranscriptLine["note"] {

@@ -12,7 +12,7 @@ import { forkOrigin, toTranscriptHeader, toTranscriptLines, type TranscriptLine 
 import type { TeamEvent } from "../team/team.ts";
 import type { Session } from "../tree/turn.ts";
 import { type Usage, roundUsd } from "../tree/usage.ts";
-import { camelCase } from "./field-names.ts";
+import { metadataFromJson } from "./field-names.ts";
 import { fromJsonCase } from "./json-case.ts";
 
 export type { TreeHeader, TreeLine };
@@ -111,9 +111,8 @@ function callPart(id: string, name: string, content: string): Part {
 }
 
 function handleOf(handle: NonNullable<TranscriptLine["handle"]>): Handle {
-  const metadata = Object.entries(handle.metadata).map(([key, value]) => [camelCase(key), value]);
-  const { source, source_version: sourceVersion, identifier } = handle;
-  return { source, sourceVersion, identifier, metadata: Object.fromEntries(metadata) };
+  const { source, source_version: sourceVersion, identifier, metadata } = handle;
+  return { source, sourceVersion, identifier, metadata: metadataFromJson(metadata) };
 }
 
 function noteOf(line: TranscriptLine): Note | undefined {

@@ -11,6 +11,12 @@ export const text = z.string().min(1).max(10_000_000);
 const paths = z.array(line(4_096)).max(1_000).optional();
 const afterSeq = z.number().int().min(0).optional();
 
+/** Optional parameters that are accepted, and left out of the tool list: a model rarely needs them, and they cost tokens. */
+function unlisted<Shape extends Record<string, z.ZodType>>(shape: Shape): { [Name in keyof Shape]: z.ZodOptional<Shape[Name]> } {
+  const entries = Object.entries(shape).map(([name, field]) => [name, field.optional().meta({ isUnlisted: true })]);
+  return Object.fromEntries(entries) as { [Name in keyof Shape]: z.ZodOptional<Shape[Name]> };
+}
+
 /** The state of a turn; every tool that starts or awaits one returns it. */
 export const turnOutput = z.looseObject({
   status: z.string(),
@@ -56,6 +62,18 @@ export const coreToolSchemas = {
       synthesis_model: line(1_000).optional(),
       context: paths,
       max_cost_usd: z.number().positive().optional(),
+      ...unlisted({
+        mode: z.enum(["round_robin", "orchestrator"]),
+        max_steps: z.number().int().min(2).max(100),
+        priority_context: z.array(line(4_096)).max(1_000),
+        direct_context: z.boolean(),
+        config: z.strictObject({
+          timeout_per_step: z.number().positive().max(86_400).optional(),
+          summarization_threshold: z.number().optional(),
+          parallel_limit: z.number().int().min(1).max(20).optional(),
+          cost_limit_usd: z.number().positive().optional(),
+        }),
+      }),
     }),
     output: z.looseObject({
       status: z.string(),
@@ -133,8 +151,14 @@ const bounds = ["$schema", "additionalProperties", "pattern", "minLength", "maxL
 function shortened(value: unknown, hiddenKeys: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) return value.map((item) => shortened(item, hiddenKeys));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(withNull(value as Record<string, unknown>)).filter(([key]) => !hiddenKeys.has(key));
+  const entries = Object.entries(withNull(value as Record<string, unknown>)).filter(
+    ([key, inner]) => !hiddenKeys.has(key) && !isUnlisted(inner),
+  );
   return Object.fromEntries(entries.map(([key, inner]) => [key, shortened(inner, hiddenKeys)]));
+}
+
+function isUnlisted(schema: unknown): boolean {
+  return typeof schema === "object" && schema !== null && "isUnlisted" in schema;
 }
 
 /** Shortens `{anyOf: [{type: T}, {type: "null"}]}` to `{type: [T, "null"]}`. */

@@ -81,6 +81,8 @@ export const groupTask = is.fields({
   synthesizer: is.nameOrNull,
   /** How many participants work at the same time. */
   parallelLimit: z.number().int().min(1).max(20).default(4),
+  /** Time limit of one answer; null: the limit of the turn. */
+  stepTimeoutMs: is.millisecondsOrNull.default(null),
 });
 export type GroupTask = z.output<typeof groupTask>;
 
@@ -207,6 +209,8 @@ export const teamEvent = z.discriminatedUnion("event", [
     /** Set for a phase of members that were added while the team ran. */
     isAsked: z.literal(true).optional(),
   }),
+  /** The planner had no valid plan, so the team works by this one. */
+  is.fields({ event: z.literal("plan_replaced"), phases: z.array(phasePlan), reason: z.string() }),
   is.fields({ event: z.literal("agent_spawned"), member }),
   is.fields({
     event: z.literal("agent_started"),

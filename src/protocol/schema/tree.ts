@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { turnStatuses } from "../api/error.ts";
 import { policyNames, toolLevels } from "../api/policy.ts";
-import { foldNote, renamedFields } from "../json/field-names.ts";
+import { foldNote, metadataFromJson, renamedFields } from "../json/field-names.ts";
 import { groupPhases } from "../team/group.ts";
 import { count, fields, hubOnly, nullableText, policy, sometimesPrinted, texts, time } from "./fields.ts";
 import { teamEvent } from "./team.ts";
@@ -48,16 +48,27 @@ export const enforcedPolicy = fields({
 }).meta({ id: "Enforced policy" });
 export type EnforcedPolicy = z.output<typeof enforcedPolicy>;
 
-const metadata = z.looseObject({
-  command: z.string().optional(),
-  exitCode: z.number().nullable().optional(),
-  durationMs: z.number().optional(),
+export type HandleMetadata = {
+  command?: string;
+  exitCode?: number | null;
+  durationMs?: number;
   /** Size of the full data, and of the stored part if the data was over the limit. */
-  bytes: z.number().optional(),
-  keptBytes: z.number().optional(),
-  sha256: z.string().optional(),
-});
-export type HandleMetadata = z.output<typeof metadata>;
+  bytes?: number;
+  keptBytes?: number;
+  sha256?: string;
+  [name: string]: unknown;
+};
+
+const metadata = z
+  .looseObject({
+    command: z.string().optional(),
+    exit_code: z.number().nullable().optional(),
+    duration_ms: z.number().optional(),
+    bytes: z.number().optional().describe("size of the full data"),
+    kept_bytes: z.number().optional().describe("size of the stored part"),
+    sha256: z.string().optional(),
+  })
+  .transform((fields) => metadataFromJson(fields) as HandleMetadata);
 
 export const handle = fields({
   source: z.string().describe("`bash`, `file`, `http`, `postgres`, `session` or another"),

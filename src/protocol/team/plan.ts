@@ -1,5 +1,6 @@
 // Plans of a team: makes phases by a strategy, and finds the problems of a plan. Pure.
 // `schema/parse-plan.ts` parses plans from JSON.
+import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { membersOf } from "./team.ts";
 import type { RoleAssignment, MemberPlan, PhasePlan, Strategy, TeamLimits, TeamRecord } from "./team.ts";
 
@@ -75,11 +76,16 @@ export function findPlanProblems(phases: readonly PhasePlan[], { roles, limits, 
       problems.push(`"${key.slice(0, 80)}" is not a valid key: use letters, digits, ".", "_" and "-", but not all, person or skein`);
     if (!rolePattern.test(role)) problems.push(`${key}: "${role}" is not a valid role name`);
     else if (!roleNames.includes(role) && description === null)
-      problems.push(`${key}: role "${role}" is unknown and has no description (known roles: ${roleNames.join(", ")})`);
+      problems.push(`${key}: role "${role}" is unknown and has no description${suggestionText(role, roleNames)}`);
     if (suffix !== null && !suffixPattern.test(suffix)) problems.push(`${key}: "${suffix}" is not a valid suffix`);
     if (everyone.filter((other) => other.key === key).length > 1) problems.push(`two members have the key "${key}"`);
   }
   return [...new Set([...problems, ...dependencyProblems(phases, members)])];
+}
+
+function suggestionText(role: string, roleNames: readonly string[]): string {
+  const nearest = nearestWord(role, roleNames);
+  return nearest === null ? ` (known roles: ${roleNames.join(", ")})` : `; did you mean ${nearest}?`;
 }
 
 /** A dependency must be in an earlier phase, or in the same phase without a cycle. */

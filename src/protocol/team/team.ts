@@ -59,6 +59,9 @@ export function applyTeamEvent(team: TeamRecord, event: TeamEvent): void {
       };
       team.ahead = event.ahead;
       break;
+    case "plan_replaced":
+      team.wish = { ...team.wish, phases: event.phases };
+      break;
     case "agent_spawned":
       team.phases[event.member.phase]?.members.push({
         ...event.member,

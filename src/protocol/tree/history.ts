@@ -1,7 +1,8 @@
 // Types for the search in a project's history and for descriptions of sessions.
 import type { MethodParams } from "../api/api.ts";
 
-export const historyKinds = ["conversation", "commit"] as const;
+/** Messages, commits, and names and tasks of sessions. */
+export const historyKinds = ["conversation", "commit", "session"] as const;
 
 export type { Description, HistoryHit, HistorySearchResult, SessionProse, SessionType } from "../schema/results.ts";
 

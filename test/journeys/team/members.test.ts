@@ -105,3 +105,26 @@ test("team resume -m continues the failed member with that model, and a member's
     ]);
   });
 }, 300_000);
+
+test("a team whose planner has no valid plan twice works by a simple sequential plan", async () => {
+  const player: Player = ({ role }) => (role === "planner" || role === "again" ? "no plan" : `the ${role} is done`);
+  await runTeamJourney(player, async ({ skein }) => {
+    const ran = await skein.run(["team", "run", "x", "-m", haiku]);
+    expect([ran.code, ran.err.includes("so the team works by a simple plan")]).toEqual([0, true]);
+    const { log } = teamIn(skein);
+    expect(the(log, "agent_completed").map(({ agent }) => agent.split("_")[1])).toEqual(["architect", "engineer", "reviewer"]);
+  });
+}, 300_000);
+
+test("an unknown role of --agents names the nearest role, and a repository that can't be read is reported", async () => {
+  await runTeamJourney(
+    () => "done",
+    async ({ skein }) => {
+      const refused = await skein.run(["team", "run", "x", "--agents", "enginer", "-m", haiku]);
+      expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("did you mean engineer?")]);
+      writeFileSync(join(skein.project, ".git", "HEAD"), "garbage");
+      const ran = await skein.run(["team", "run", "x", "--agents", "engineer", "-m", haiku]);
+      expect([ran.code, ran.err]).toEqual([0, expect.stringContaining("can't be read, so each member works in an empty directory")]);
+    },
+  );
+}, 300_000);

@@ -1,11 +1,12 @@
 // Asks the planner for the next one or two phases as JSON. The prompt contains the results so far. After an invalid plan the
-// planner is asked once more, with the problems of the plan. A second invalid plan is an error.
+// planner is asked once more, with the problems of the plan. After a second invalid plan, a team that has not begun works by a
+// simple sequential plan. Later it is an error.
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import { roleModel, rolePrompt } from "../../../protocol/api/role.ts";
-import { findPlanProblems, planConstraints } from "../../../protocol/team/plan.ts";
+import { findPlanProblems, planConstraints, planPhases } from "../../../protocol/team/plan.ts";
 import type { PlannedPhases } from "../../../protocol/schema/parse-plan.ts";
-import { membersOf, type TeamRecord } from "../../../protocol/team/team.ts";
+import { membersOf, type PhasePlan, type RoleAssignment, type TeamRecord } from "../../../protocol/team/team.ts";
 import { stripFence } from "../../native/answer-schema.ts";
 import { toTurnError } from "../../delegate-failure.ts";
 import { memberRole, type TeamRun } from "./team-run.ts";
@@ -15,7 +16,10 @@ const maxSummaryBytes = 12_000;
 
 export type PlannerAnswer = PlannedPhases | { error: TurnError };
 
-export async function planNext(run: TeamRun): Promise<PlannerAnswer> {
+/** The plan of a team whose planner has none. */
+export type SimplePlan = { simplePlan: PhasePlan[]; problems: string[] };
+
+export async function planNext(run: TeamRun): Promise<PlannerAnswer | SimplePlan> {
   const session = Bun.randomUUIDv7();
   const first = await askPlanner(run, session, planningTask(run));
   if (!("problems" in first)) return first;
@@ -23,7 +27,16 @@ export async function planNext(run: TeamRun): Promise<PlannerAnswer> {
   const correction = `Your plan can't be used:\n${problems}\nAnswer with the whole plan again, corrected, as JSON only.`;
   const second = await askPlanner(run, session, correction);
   if (!("problems" in second)) return second;
+  if (run.record.phases.length === 0) return { simplePlan: simplePlan(run.record.wish), problems: second.problems };
   return { error: { kind: "broken", message: `the planner's plan can't be used: ${second.problems.join("; ")}` } };
+}
+
+const simpleCast: RoleAssignment[] = ["architect", "engineer", "reviewer"].map((role) => ({ role, agent: null }));
+
+/** The requested roles one after the other, or a design, the work and a review. */
+function simplePlan({ cast, objective, limits }: TeamRecord["wish"]): PhasePlan[] {
+  const members = cast.length > 0 ? cast : limits.maxAgents < simpleCast.length ? [{ role: "engineer", agent: null }] : simpleCast;
+  return planPhases("sequential", members, objective);
 }
 
 async function askPlanner(run: TeamRun, session: string, task: string): Promise<PlannerAnswer | { problems: string[] }> {

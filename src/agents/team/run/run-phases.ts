@@ -7,7 +7,7 @@ import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import { takeAddedMembers } from "./added-members.ts";
 import { cancelledError, recordTeamEvent, type TeamRun } from "./team-run.ts";
 import { enrollMembers, runPhase } from "./phase.ts";
-import { planNext } from "./planner.ts";
+import { planNext, type SimplePlan } from "./planner.ts";
 
 const maxPhases = 50;
 
@@ -71,9 +71,18 @@ async function planPhase(run: TeamRun): Promise<number | TurnEnd> {
   const next = await planNext(run);
   if (run.context.signal.aborted) return endFailed(run, cancelledError, `${resumeCommand(run)} continues`);
   if ("error" in next) return endFailed(run, next.error);
+  if ("simplePlan" in next) return replacePlan(run, next);
   const [plan, ...ahead] = next.phases;
   if (next.isDone || plan === undefined) return finish(run, next.reason);
   return recordPhase(run, { plan, ahead, reason: next.reason });
+}
+
+async function replacePlan(run: TeamRun, { simplePlan: phases, problems }: SimplePlan): Promise<number | TurnEnd> {
+  const names = phases.map(({ name }) => name).join(", ");
+  const reason = `the planner's plan can't be used (${problems.join("; ")}), so the team works by a simple plan: ${names}`;
+  await recordTeamEvent(run, { event: "plan_replaced", phases, reason }, reason);
+  run.emit({ type: "warning.raised", message: reason });
+  return planPhase(run);
 }
 
 type PlannedPhase = { plan: PhasePlan; ahead: PhasePlan[]; reason: string; isAsked?: true };

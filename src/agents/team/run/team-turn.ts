@@ -1,5 +1,6 @@
 // One turn of a team: reads the team from the path, opens its directory and mail, and runs its phases.
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { createSlots } from "../../../kit/flow/slots.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
@@ -89,7 +90,15 @@ async function createTeam({ deps, input, paths, add, emit }: TeamTurn): Promise<
   const created = { event: "session_created", directory: paths.root, base, wish } as const;
   const record = newTeamRecord(input.session, created);
   await recordTeamEvent({ add, emit, record, paths }, created, `a team starts in ${paths.root}`);
+  if (base === null && wish.workspace === "worktree" && existsSync(join(input.project, ".git")))
+    await warn({ add, emit }, `the git repository of ${input.project} can't be read, so each member works in an empty directory`);
   return record;
+}
+
+/** Shows a warning and stores it. */
+async function warn({ add, emit }: Pick<TeamRun, "add" | "emit">, message: string): Promise<void> {
+  await add({ author: "note", note: { about: "warning" }, parts: [{ kind: "text", text: message }] });
+  emit({ type: "warning.raised", message });
 }
 
 /** Repairs the directory and the log after an interruption. */

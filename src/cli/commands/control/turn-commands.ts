@@ -16,7 +16,14 @@ it does not answer. A connection that breaks in the meantime is a network failur
 other. The exit code is also 0 if nothing was running.`,
   async report({ api, session, args }) {
     const json = await api.turn.pause({ session: session.id, force: args.flags["force"] === true });
-    return { json, text: `${json.state === "paused" ? "paused" : "nothing is running in"} ${printableLabel(session)}\n` };
+    const label = printableLabel(session);
+    const text =
+      json.state !== "paused"
+        ? `nothing is running in ${label}`
+        : json.isChanged === false
+          ? `${label} is already paused`
+          : `paused ${label}`;
+    return { json, text: `${text}\n` };
   },
 });
 
@@ -31,7 +38,7 @@ its parent. The exit code is also 0 if nothing was running.`,
     const label = printableLabel(session);
     const json = await api.turn.resume({ session: session.id });
     const texts = {
-      running: `resumed ${label}`,
+      running: json.isChanged === false ? `${label} was not paused; its turn is running` : `resumed ${label}`,
       paused: `${label} stays paused until its parent is resumed`,
       "not-running": `nothing is running in ${label}; continue it with: skein run --resume ${label}`,
     };

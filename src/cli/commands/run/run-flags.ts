@@ -10,6 +10,8 @@ import { readImage } from "./read-image.ts";
 /** Without `turn` the flag is not an option of the turn, or run.ts combines it with others. */
 type RunFlag = Flag & { turn?: (value: FlagValue) => TurnChange };
 
+const planHint = "--policy plan lets the agent write only a plan";
+
 export const runFlags: readonly RunFlag[] = [
   { name: "model", short: "m", value: "vendor/id[:effort]", summary: "the model to use" },
   { name: "agent", short: "a", value: "name", summary: "the agent that takes the turn (default native)" },
@@ -50,6 +52,8 @@ export const runFlags: readonly RunFlag[] = [
     name: "tool-level",
     value: "level",
     choices: toolLevels,
+    synonyms: { full: "orchestrator", read: "readonly", research: "readonly", researcher: "readonly" },
+    hints: { plan: planHint, planner: planHint },
     summary: "which tools the agent has (default orchestrator)",
     turn: ({ text }) => ({ toolLevel: text as ToolLevel }),
   },
@@ -95,6 +99,7 @@ export const runFlags: readonly RunFlag[] = [
   },
   { name: "output-format", value: "format", choices: outputFormats, summary: "format of stdout (default text)" },
   { name: "json", summary: "the same as --output-format json" },
+  { name: "stream", summary: "print the answer as it arrives (the default)" },
   { name: "no-stream", summary: "print the answer only when it is complete" },
   {
     name: "json-schema",

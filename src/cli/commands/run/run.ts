@@ -148,7 +148,9 @@ function checkCombinations(args: Args, { text, on }: Pick<FlagReader, "text" | "
 async function readTask(args: Args, ctx: CommandContext, flags: Flags): Promise<string | null> {
   const taskArgument = args.positionals[0] ?? flags.text("task");
   if (args.positionals[0] !== undefined && flags.text("task") !== null)
-    throw new Fault("usage", "the task was given twice: as an argument and with --task");
+    throw new Fault("usage", "the task was given twice: as an argument and with --task", {
+      ...(flags.on("print") && { hint: `-p takes no value; a vendor or an agent is --provider ${args.positionals[0]}` }),
+    });
   const isResuming = flags.text("resume") !== null || flags.on("resume");
   const wait = taskArgument === "-" || (taskArgument === null && !isResuming && flags.plan === null);
   const piped = taskArgument === "-" || !ctx.stdin.isTty ? await ctx.stdin.text({ wait }) : "";

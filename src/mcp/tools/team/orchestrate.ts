@@ -42,19 +42,28 @@ function teamRequestOf({ objective, agents, strategy, max_agents_per_role }: Inp
 }
 
 function phasesOf(strategy: "parallel" | "sequential" | "pipeline", agents: NonNullable<Input["agents"]>): PhasePlan[] {
-  const numbered = agents.map((agent, index) => ({ ...agent, key: `${agent.role}-${agent.instance_suffix ?? index + 1}` }));
-  const keys = numbered.map(({ key }) => key);
-  return groupByStrategy(strategy, numbered).map((stage, phase) => ({
+  return groupByStrategy(strategy, withKeys(agents)).map((stage, phase) => ({
     name: strategy === "parallel" ? "all together" : `${phase + 1}: ${stage[0]?.role ?? ""}`,
     goal: "",
     members: stage.map(({ key, role, task, instance_suffix, agent }) => ({
       ...defaultMember,
-      // Two members with the same suffix get different keys by their index.
-      key: keys.filter((other) => other === key).length > 1 ? `${key}-${keys.indexOf(key) + 1}` : key,
+      key,
       role,
       task,
       agent: agent ?? null,
       suffix: instance_suffix ?? null,
     })),
   }));
+}
+
+/** The key is the role with the suffix, or with the member's number. A key that is taken gets a number behind it. */
+function withKeys<Member extends { role: string; instance_suffix?: string | undefined }>(members: readonly Member[]) {
+  const taken = new Set<string>();
+  return members.map((member, index) => {
+    const name = `${member.role}-${member.instance_suffix ?? index + 1}`;
+    let key = name;
+    for (let number = 2; taken.has(key); number += 1) key = `${name}-${number}`;
+    taken.add(key);
+    return { ...member, key };
+  });
 }

@@ -1,4 +1,5 @@
 // Shared by the tools for teams: finding a team by its session, and answers with an error code.
+import { nearestWord } from "../../../kit/text/nearest-word.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { TeamErrorCode } from "../../../protocol/schema/mcp-team.ts";
 import type { AddressableMember } from "../../../protocol/team/address.ts";
@@ -45,8 +46,11 @@ export async function checkRoles(
 ): Promise<ToolAnswer<TeamError> | null> {
   const roles = (await api.roles.list({ directory })).roles.map(({ name }) => name);
   const unknown = added.map(({ role }) => role).filter((role) => !roles.includes(role));
-  if (unknown.length > 0 && !team.isDescribed)
-    return teamErrorAnswer("INVALID_ROLE", `no role "${unknown[0]}"`, { unknown: [...new Set(unknown)], roles });
+  if (unknown.length > 0 && !team.isDescribed) {
+    const nearest = nearestWord(unknown[0]!, roles);
+    const suggestion = nearest === null ? "" : `; did you mean ${nearest}?`;
+    return teamErrorAnswer("INVALID_ROLE", `no role "${unknown[0]}"${suggestion}`, { unknown: [...new Set(unknown)], roles });
+  }
   const members = [...team.members, ...added];
   const { maxAgents, maxPerRole } = team.limits;
   if (members.length > maxAgents)
