@@ -1,7 +1,9 @@
 // The sandbox features of this machine: probed once per boot, then read from a file in the state directory.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { reasonToRefuse } from "../../kit/process/trusted-programs.ts";
+import { Fault } from "../../protocol/api/error.ts";
 import { listFormat } from "../../sandbox/launch-request.ts";
 import type { SandboxSupport } from "../../sandbox/sandbox-command.ts";
 import { version } from "../../version.ts";

@@ -14,8 +14,8 @@ const cloneTree = 1;
 const recursive = 0x8000;
 const emptyPath = 0x1000;
 const closeOnExec = 0o2000000;
-/** O_WRONLY and O_CREAT. */
-const createForWriting = 0o101;
+/** O_WRONLY, O_CREAT and O_EXCL. */
+const createForWriting = 0o301;
 const moveToFile = 4 | 0x40;
 const attribute = { readOnly: 1, noSuid: 2, noDev: 4 };
 const flag = { noSuid: 2, noDev: 4, noExec: 8 };
@@ -40,13 +40,17 @@ export function mountView(list: CallList, sandbox: SandboxRules): void {
   view.devices(nodes);
   if (sandbox.sessionTag !== undefined) view.writeFile(sessionTagPaths.file, sessionTagText(sandbox.sessionTag), 0o444);
   view.attach(sandbox.copies, copiesTree, false);
+  // Opened before anything is covered: the copies are in skein's own directory, which is hidden.
+  const scratchPaths = rules.filter(({ access }) => access === "scratch").map(({ path }) => path);
+  const overlayFiles = new Map(
+    scratchPaths.map((path, index) => [path, view.openCopies(path, otherFiles + rules.length + devices.length + 3 * index)]),
+  );
   for (const rule of rules) {
-    // The options of an overlay name files by number. These numbers are above those of all open files.
-    if (rule.access === "scratch") view.overlay(rule.path, otherFiles + rules.length + devices.length);
+    if (rule.access === "scratch") view.overlay(rule.path, overlayFiles.get(rule.path)!);
     else if (rule.access === "none") view.cover(rule.path, trees.get(rule)!, hasRuleBelow(rules, rule));
     else {
-      const above = nearestRuleAbove(rules, rule);
-      if (above?.access === "none") view.makeMountPoint(rule.path, above.path);
+      const changed = rules.find(({ path, access }) => changesContent(access) && path !== rule.path && isWithin(rule.path, path));
+      if (changed !== undefined) view.makeMountPoint(rule.path, changed.path);
       view.attach(rule.path, trees.get(rule)!, rule.access === "read");
     }
   }
@@ -93,16 +97,17 @@ class View {
     } else this.#move(emptyTree, path, "ignore-missing");
   }
 
+  /** Opens the private directories of an overlay as three file numbers from `firstFile` on, above those of all other open files. */
+  openCopies(path: string, firstFile: number): number {
+    const { upper, work } = makeCopyDirectories(this.#sandbox.copies, path);
+    [upper, work].forEach((directory, index) => this.#openAs(directory, firstFile + 1 + index));
+    return firstFile;
+  }
+
   /** Mounts an overlay, so that changes go to a private directory. Without overlays /tmp is private and the rest read-only. */
   overlay(path: string, firstFile: number): void {
-    const { upper, work } = makeCopyDirectories(this.#sandbox.copies, path);
-    const directories = { lowerdir: path, upperdir: upper, workdir: work };
-    const options = Object.entries(directories).map(([name, directory], index) => {
-      const file = this.#list.open("openat", [currentDirectory, directory, pathOnly, 0], `open ${directory}`);
-      this.#list.call("dup3", [file, firstFile + index, closeOnExec], `open ${directory}`);
-      this.#list.close(file);
-      return `${name}=/proc/self/fd/${firstFile + index}`;
-    });
+    this.#openAs(path, firstFile);
+    const options = ["lowerdir", "upperdir", "workdir"].map((name, index) => `${name}=/proc/self/fd/${firstFile + index}`);
     const mountWith = (extra: string[]) => {
       const text = [...options, ...extra].join(",");
       return this.#list.open("mount", ["overlay", path, "overlay", flag.noSuid | flag.noDev, text], "", "ignore");
@@ -114,13 +119,13 @@ class View {
     });
   }
 
-  /** Creates the mount point for a visible path inside a covered directory, which is an empty file system. */
-  makeMountPoint(path: string, covered: string): void {
+  /** Creates what is missing of a mount point below a covered directory or an overlay. Both lack other mounts below them. */
+  makeMountPoint(path: string, changedDirectory: string): void {
     const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? true;
-    for (const parent of pathsBetween(covered, isDirectory ? path : dirname(path))) {
+    for (const parent of pathsBetween(changedDirectory, isDirectory ? path : dirname(path))) {
       this.#list.call("mkdirat", [currentDirectory, parent, 0o755], `create ${parent}`, "ignore-existing");
     }
-    if (!isDirectory) this.writeFile(path, "", 0o644);
+    if (!isDirectory) this.writeFile(path, "", 0o644, "ignore-existing");
   }
 
   writeFile(path: string, text: string, mode: number, onError?: OnError): void {
@@ -146,6 +151,13 @@ class View {
     }
     // Both are limited: its files use memory that no process has mapped, and each name uses memory of the kernel.
     this.#mount("tmpfs", "/dev/shm", { flags: flag.noSuid | flag.noDev, options: "mode=1777,size=25%,nr_inodes=65536" });
+  }
+
+  /** The options of a mount name files by number, so the number must be known. */
+  #openAs(directory: string, number: number): void {
+    const file = this.#list.open("openat", [currentDirectory, directory, pathOnly, 0], `open ${directory}`);
+    this.#list.call("dup3", [file, number, closeOnExec], `open ${directory}`);
+    this.#list.close(file);
   }
 
   #move(tree: Result, path: string, onError?: OnError): void {
@@ -182,9 +194,9 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-function nearestRuleAbove(rules: PathRule[], rule: PathRule): PathRule | undefined {
-  // The rules are sorted from the shortest path to the longest.
-  return rules.findLast((other) => other !== rule && isWithin(rule.path, other.path));
+/** Whether a directory with this access has other content inside the sandbox. */
+function changesContent(access: PathRule["access"]): boolean {
+  return access === "none" || access === "scratch";
 }
 
 function hasRuleBelow(rules: PathRule[], rule: PathRule): boolean {

@@ -298,7 +298,7 @@ describe("a full disk", () => {
        rm "$SKEIN_HOME/full"; "$@" verify > /dev/null; echo "verify $?"`,
     );
     expect(out.split("\n")).toEqual(["run 1", "run 1", "verify 0", "verify 0", "filled", "run 0", "run 1", "verify 0", ""]);
-    const line = expect.stringMatching(/^skein: the disk is full: the store .* can't be written$/);
+    const line = expect.stringMatching(/^skein: the disk is full: .* can't be written$/);
     const errorLines = err.split("\n").filter((text) => text.startsWith("skein: ") && !text.includes("are not recorded"));
     expect(errorLines).toEqual([line, line, line]);
     expect(err).not.toContain("    at ");
