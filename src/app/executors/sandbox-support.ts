@@ -22,11 +22,18 @@ export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {})
     selfCommand: ctx.selfCommand,
     programs: programSearch(ctx),
     nativeLauncher: installNativeLauncher(ctx.paths.state),
-    createDirectory: () => createScratchDirectory(ctx.paths.data),
     best,
-  });
+  }).catch(explainFullDisk);
   if (!ctx.ephemeral) cacheSupport(ctx, key, support);
   return support;
+}
+
+function explainFullDisk(error: NodeJS.ErrnoException): never {
+  if (error.code !== "ENOSPC" && error.code !== "EDQUOT") throw error;
+  throw new Fault("store-full", `the disk is full: ${tmpdir()} can't be written`, {
+    hint: "free some space and run the command again",
+    cause: error,
+  });
 }
 
 /** The next start probes again. */
