@@ -82,6 +82,20 @@ test("a line that fills its row exactly is not damaged", async () => {
   expect(await screen.lines()).toEqual(["0123456789", "abc", "spin"]);
 });
 
+test("a key that the terminal echoes leaves no trace", async () => {
+  const screen = openScreen();
+  screen.start(() => ["spin"]);
+  screen.write("output\n");
+  screen.tick();
+  await screen.lines();
+  await new Promise<void>((resolve) => screen.terminal.write("^C", resolve));
+  screen.tick();
+  expect(await screen.lines()).toEqual(["output", "spin"]);
+  await new Promise<void>((resolve) => screen.terminal.write("^C", resolve));
+  screen.write("end\n");
+  expect(await screen.lines()).toEqual(["output", "end"]);
+});
+
 test("a resize leaves no rows of the old width", async () => {
   const screen = openScreen(20, 8);
   screen.write("output\n");

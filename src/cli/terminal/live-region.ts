@@ -70,7 +70,7 @@ export class LiveRegion {
   }
 
   erase(): void {
-    if (this.#isPainted) this.#terminal.writeRaw(eraseBelow);
+    if (this.#isPainted) this.#terminal.writeRaw(`${this.#lineStart()}${eraseBelow}`);
     this.#isPainted = false;
   }
 
@@ -85,7 +85,14 @@ export class LiveRegion {
     const down = isMidLine ? rows.length : rows.length - 1;
     const makeRoom = down === 0 ? "" : `${moveDown.repeat(down)}\x1b[${down}A`;
     const painted = rows.map((row) => safeForTerminal(cutToWidth(row, size.columns - 1))).join(`${eraseLineEnd}\r\n`);
-    this.#terminal.writeRaw(`${makeRoom}${saveCursor}${isMidLine ? "\r\n" : "\r"}${painted}${eraseBelow}${restoreCursor}`);
+    this.#terminal.writeRaw(
+      `${this.#lineStart()}${makeRoom}${saveCursor}${isMidLine ? "\r\n" : ""}${painted}${eraseBelow}${restoreCursor}`,
+    );
     this.#isPainted = true;
+  }
+
+  /** Moves the cursor back from what the terminal echoed, such as ^C. */
+  #lineStart(): string {
+    return this.#lineWidth > 0 ? "" : "\r";
   }
 }

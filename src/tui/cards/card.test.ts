@@ -122,6 +122,23 @@ describe("a call", () => {
     expect(textRows({ ...call, id: "e", result }, 80, "folded")).toEqual(["> bash(make all) -- bad 99%"]);
     expect(textRows({ ...call, id: "e", result }, 80).slice(-2)).toEqual(["  │ bad", "  │ 99%"]);
   });
+  test("a folded command of the user shows its output, at most 20 lines, and how a failed one ended", () => {
+    const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
+    const shown = (text: string, isError = false) => {
+      const block: ToolBlock = { ...call, id: text, input: { command: "ls" }, result: { text, isError }, isUserCommand: true };
+      return textRows(block, 80, "folded");
+    };
+    expect(shown("only one")).toEqual(["> bash(ls) -- only one"]);
+    expect(shown("a\nb\n")).toEqual(["> bash(ls)", "  │ a", "  │ b"]);
+    const long = shown(lines(23).join("\n"));
+    expect([long.length, long[20], long[21]]).toEqual([22, "  │ line 20", "  │ (3 more lines: open the block)"]);
+    const failed = shown([...lines(23), "exit code 1", '[whole output, 9 bytes: read path "bash:x"]'].join("\n"), true);
+    expect([failed[0], failed[1], failed.at(-1)]).toEqual([
+      "> bash(ls) -- exit code 1",
+      "  │ (3 more lines: open the block)",
+      "  │ line 23",
+    ]);
+  });
   test("a folded call takes one row, however wide its text is", () => {
     const wide = { ...call, id: "w", input: { command: "日本語".repeat(100) }, result: { text: "👩‍👩‍👧".repeat(100), isError: false } };
     expect(textRows(wide, 40, "folded")).toEqual([expect.stringMatching(/^> bash\(日本語.*…\) -- 👩‍👩‍👧.*…$/u)]);

@@ -13,20 +13,23 @@ const inputReader = prefixedText(styled("  "), faint);
 const outputReader = prefixedText(styled("  │ ", faint), {});
 const errorReader = prefixedText(styled("  │ ", faint), bad);
 const tailRows = 5;
+const maxShownLines = 20;
 
 export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): readonly Strip[] {
   const { result, input, output, span } = block;
   const style: TextStyle = result === null ? busy : result.isError ? bad : good;
   const took = span.tookMs !== null && span.tookMs >= 1000 ? ` · ${formatDuration(span.tookMs)}` : "";
   const name = oneLine(block.name, 60);
-  const ending = result === null ? "…" : endingOf(result);
+  const shownLines = isOpen ? [] : commandLines(block);
+  const ending = result === null ? "…" : shownLines.length > 0 ? commandEnding(result) : endingOf(result);
   const width = columns - name.length - took.length - 4;
   const head = strip(() => {
     const argument = fit(argumentText(input), isOpen ? width : Math.max(8, Math.floor((width - 4) * 0.6)));
-    const summary = isOpen ? "" : ` -- ${fit(ending, Math.max(1, width - 4 - Bun.stringWidth(argument)))}`;
+    const summary = isOpen || ending === "" ? "" : ` -- ${fit(ending, Math.max(1, width - 4 - Bun.stringWidth(argument)))}`;
     const resultRun = styled(summary, result?.isError === true ? bad : faint);
     return [oneRow([styled(`${isOpen ? "v" : ">"} ${name}`, style), styled(`(${argument})`), resultRun, styled(took, faint)], columns)];
   });
+  if (shownLines.length > 0) return [head, ...stripsOf(outputReader, shownLines.join("\n"), columns)];
   if (!isOpen) return result === null && output !== "" ? [head, tailStrip(output, columns)] : [head];
   const body = result === null ? output : result.text;
   return [
@@ -34,6 +37,27 @@ export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): 
     ...(showsWholeInput(input, fit(argumentText(input), width)) ? [] : stripsOf(inputReader, inputText(input), columns)),
     ...(body.trim() === "" ? [] : stripsOf(result?.isError === true ? errorReader : outputReader, body.trimEnd(), columns)),
   ];
+}
+
+/** The lines of output that a folded command of the user shows. Empty if one row has room for the output. */
+function commandLines({ isUserCommand, result }: ToolBlock): string[] {
+  if (isUserCommand !== true || result === null) return [];
+  const lines = printedText(result.text).split("\n");
+  const output = result.isError ? lines.slice(0, -1) : lines;
+  if (output.length < 2) return [];
+  if (output.length <= maxShownLines) return output;
+  const more = `(${output.length - maxShownLines} more lines: open the block)`;
+  return result.isError ? [more, ...output.slice(-maxShownLines)] : [...output.slice(0, maxShownLines), more];
+}
+
+/** How a command ended whose output is shown below. Empty if it succeeded. */
+function commandEnding({ text, isError }: { text: string; isError: boolean }): string {
+  return isError ? shortText(printedText(text), "last line") : "";
+}
+
+/** The text without the pointer to the stored output, which is for the model. */
+function printedText(text: string): string {
+  return text.replace(/\n\[whole output, \d+ bytes: [^\n]*\]$/, "").trimEnd();
 }
 
 function tailStrip(output: string, columns: number): Strip {

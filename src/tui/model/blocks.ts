@@ -9,7 +9,16 @@ import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 
 export type Block = { id: string } & (
   | { kind: "user" | "text" | "thinking" | "note"; text: string; isLive?: boolean }
-  | { kind: "tool"; name: string; input: Record<string, unknown> | string; output: string; span: Span; result: ToolResult | null }
+  | {
+      kind: "tool";
+      name: string;
+      input: Record<string, unknown> | string;
+      output: string;
+      span: Span;
+      result: ToolResult | null;
+      /** The user ran the command to see its output, so it is shown without opening the block. */
+      isUserCommand?: true;
+    }
   | { kind: "diff"; text: string }
   /** A sub-session, as far as its events were received. `lastOutput` is the end of its text and tool output. */
   | ({ kind: "session"; lastOutput: string } & Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current">)
@@ -112,7 +121,7 @@ function commandBlock(id: string, { handle, excerpt }: HandlePart): Block {
   const { command = "", exitCode, durationMs } = handle.metadata;
   const text = excerpt.slice(excerpt.indexOf(command) + command.length).replace(/^\n/, "");
   const span = { startedAt: null, tookMs: durationMs ?? null };
-  return { ...toolBlock(id, "bash", { command }), span, result: { text, isError: exitCode !== 0 } };
+  return { ...toolBlock(id, "bash", { command }), span, result: { text, isError: exitCode !== 0 }, isUserCommand: true };
 }
 
 export function toolBlock(id: string, name: string, input: Record<string, unknown> | string): ToolBlock {
