@@ -35,6 +35,7 @@ import { createAppContext, loadRoles, programSearch, type AppContext, type AppOp
 import { createExecutors, type ExecutorProvider } from "./executors/executors.ts";
 import { createFileFinder } from "./find-files.ts";
 import { createHistorySource } from "./history-source.ts";
+import { createRetentionPort } from "./retention-port.ts";
 import { transcriptPorts } from "./transcript-ports.ts";
 
 export function createApp(options: AppOptions): Api {
@@ -63,6 +64,7 @@ export function createApp(options: AppOptions): Api {
     ...transcriptPorts(ctx, executors.tier),
     listFiles: createFileFinder(ctx, executors.git),
     warn: options.warn,
+    ...(options.ephemeral ? {} : { retention: createRetentionPort(ctx) }),
     roles: (directory) => loadRoles(ctx, directory),
     history: createHistorySource(ctx, executors.git),
     methods: createApiMethods(ctx, { store: store.open, executors }, (env, cwd) =>

@@ -3,6 +3,9 @@ import type { AppContext } from "./app-context.ts";
 import { externalAgents } from "../agents/external/adapters/index.ts";
 import type { AgentConfig } from "../protocol/api/agents.ts";
 import { recipeEntry } from "../agents/external/configured/recipe.ts";
+import { join } from "node:path";
+import { directorySize } from "../kit/files/directory-size.ts";
+import { pluralize } from "../kit/text/cut-text.ts";
 import { checkConfig } from "../config/doctor.ts";
 import { chooseModel } from "../models/choose-model.ts";
 import { answersHere, findVendor } from "../models/vendors.ts";
@@ -16,6 +19,7 @@ import { loadSandboxSupport } from "./executors/sandbox-support.ts";
 import { automaticAgent, chooseDefaultAgent, modelOptions } from "./agents/default-agent.ts";
 import { findInstalled } from "./agents/external-agents.ts";
 import { listAgents } from "./agents/list-agents.ts";
+import { retentionMs } from "./retention-port.ts";
 import { authStatus } from "./api-methods.ts";
 
 export async function checkMachine(ctx: AppContext, store: () => Promise<Store>): Promise<DoctorReport> {
@@ -26,6 +30,7 @@ export async function checkMachine(ctx: AppContext, store: () => Promise<Store>)
       const sessions = await (await store()).listSessions({ project: null, limit: 1 });
       return `${ctx.paths.data}/skein.db opens, ${sessions.length === 0 ? "empty" : "in use"}`;
     }),
+    { name: "storage", ok: true, optional: true, detail: storageText(ctx) },
     await runCheck("tools", () => checkExecutor(ctx)),
     await checkSandbox(ctx),
     await checkAnswerer(ctx),
@@ -34,6 +39,25 @@ export async function checkMachine(ctx: AppContext, store: () => Promise<Store>)
     ...(await Promise.all(Object.entries(ctx.config.values.agents).map(([name, recipe]) => checkConfiguredAgent(ctx, name, recipe)))),
   ];
   return { checks, ok: checks.every((check) => check.ok || check.optional) };
+}
+
+const dayMs = 86_400_000;
+
+/** The sizes of the data directory's parts, and when archived data expires. */
+function storageText({ paths, config }: AppContext): string {
+  const parts = {
+    store: ["skein.db", "skein.db-wal"],
+    outputs: ["outputs"],
+    snapshots: ["files"],
+    agents: ["agents"],
+    transcripts: ["sessions"],
+  };
+  const sizes = Object.entries(parts).map(([label, names]) => {
+    const found = names.map((name) => directorySize(join(paths.data, name)));
+    const megabytes = found.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
+    return `${label} ${megabytes.toFixed(1)}${found.some(({ isPartial }) => isPartial) ? "+" : ""} MB`;
+  });
+  return `${sizes.join(", ")}; archived sessions expire after ${pluralize(Math.ceil(retentionMs(config.values) / dayMs), "day")}`;
 }
 
 /** Finds the agent or model that `skein run "task"` uses: the configured one, else the default. */

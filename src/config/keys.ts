@@ -180,6 +180,13 @@ const keyTable = [
     description: "`skein purge` removes sessions that were archived at least this long ago. Without it, 30 days.",
   },
   {
+    key: "retention",
+    field: "retentionMs",
+    type: "duration",
+    description:
+      "Archived sessions expire after this time, with their outputs, transcripts, snapshots, and directories of agents and teams. They are removed at most once a day, after a turn; unmerged work stays. Without it, `purge_after` or 30 days.",
+  },
+  {
     key: "context_files",
     type: "boolean",
     default: true,

@@ -63,6 +63,7 @@ describe("configuration layers", () => {
       askTimeoutMs: 1_800_000,
       contextFiles: true,
       purgeAfterMs: null,
+      retentionMs: null,
       skills: true,
       unixSockets: false,
       keys: {},

@@ -32,6 +32,7 @@ import { currentSession, findSession, openSession, useSession } from "./turn/ope
 import { interruptedTurns } from "./record/recover.ts";
 import { createTeamMethods } from "./teams/team-methods.ts";
 import * as tree from "./tree/tree-ops.ts";
+import { createUpkeep, purgeExpired, type RetentionPort } from "./upkeep/retention.ts";
 
 export type EngineDeps = {
   /** Opened on first use. */
@@ -82,6 +83,8 @@ export type EngineDeps = {
   history: HistorySource;
   /** Methods that belong to no session. */
   methods: Omit<Api, EngineMethods>;
+  /** Absent in an ephemeral run, which stores nothing. */
+  retention?: RetentionPort;
   /** The clock for time limits of turns and questions. Tests replace the system clock. */
   clock?: Clock;
   close: () => Promise<void>;
@@ -118,10 +121,12 @@ export type HistorySource = {
 };
 
 export function createEngine(deps: EngineDeps): Api {
-  const turns = createTurnStarter(deps);
+  const upkeep = createUpkeep(deps);
+  const turns = createTurnStarter(deps, upkeep.start);
   let closing: Promise<void> | null = null;
   const close = async (how: "stop" | "finish"): Promise<void> => {
     await (how === "finish" ? turns.finishAll() : turns.stopAll());
+    await upkeep.finish();
     await deps.close();
   };
   return {
@@ -161,7 +166,9 @@ export function createEngine(deps: EngineDeps): Api {
       archive: (params) => tree.archive(deps, params),
       restore: (params) => tree.restore(deps, params),
       purge: async ({ session, olderThanMs, dryRun }) =>
-        (await deps.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
+        session === null
+          ? purgeExpired(deps, { olderThanMs, dryRun })
+          : (await deps.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
       current: ({ directory }) => currentSession(deps, deps.projectOf(directory)),
       use: (params) => useSession(deps, params),
       describe: (params) => describeSession(deps, turns, params),

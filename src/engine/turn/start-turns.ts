@@ -13,7 +13,8 @@ export type TurnStarter = {
   finishAll: () => Promise<void>;
 };
 
-export function createTurnStarter(deps: EngineDeps): TurnStarter {
+/** `onEnded` is called after every turn. */
+export function createTurnStarter(deps: EngineDeps, onEnded: () => void): TurnStarter {
   const shownWarnings: TurnScope["shownWarnings"] = new Set();
   const unfinished = new Map<Promise<unknown>, string>();
   return {
@@ -27,7 +28,10 @@ export function createTurnStarter(deps: EngineDeps): TurnStarter {
           () => feed.end(),
           (error: unknown) => feed.fail(error),
         )
-        .finally(() => unfinished.delete(done));
+        .finally(() => {
+          unfinished.delete(done);
+          onEnded();
+        });
       unfinished.set(done, params.session);
       return feed;
     },

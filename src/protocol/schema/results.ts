@@ -119,6 +119,7 @@ export const purgeReport = fields({
   outputs: count,
   transcripts: count,
   bytes: count,
+  directories: texts.optional().describe("of teams and snapshots that no session needs"),
   problems: texts,
 });
 export type PurgeReport = z.output<typeof purgeReport>;

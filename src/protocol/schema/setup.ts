@@ -160,6 +160,7 @@ export const settings = fields({
   ...turnSettingSchemas({ z, is }),
   askTimeoutMs: count,
   purgeAfterMs: count.nullable(),
+  retentionMs: count.nullable(),
   keys: z.record(z.string(), z.string()).readonly().describe("keys of the screen and their commands"),
   notify: z.enum(notifyModes),
   screenReader: z.boolean(),

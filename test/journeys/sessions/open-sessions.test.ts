@@ -148,7 +148,7 @@ test("the half answer of a killed stream is in show, logs and export before the 
 /** Whether the store has the streamed text, which is saved at most 100 ms late. */
 function hasDraft(skein: TemporaryHome): boolean {
   const [path] = [...new Bun.Glob("**/skein.db").scanSync({ cwd: skein.root, absolute: true })];
-  const db = new Database(path!, { readonly: true });
+  const db = new Database(path, { readonly: true });
   try {
     return db.query("select 1 from drafts where text like '%half%'").get() !== null;
   } finally {

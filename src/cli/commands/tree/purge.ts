@@ -18,13 +18,16 @@ export const purge = reportCommand({
   ],
   notes: `Without a session, purge deletes every archived session of every project that is
 old enough. A session given by name is deleted whatever its age. Nodes that another
-session needs stay, with their outputs. A session in use is not deleted.`,
+session needs stay, with their outputs. A session in use is not deleted. Directories of
+teams without unmerged work and snapshots go too, if no session needs them. skein does
+this by itself once a day (config key retention); --dry-run shows what it would do.`,
   async report(args, ctx) {
     const ageMs = durationFlag(args, "older-than");
     const api = await ctx.api();
     const [query] = args.positionals;
     const session = query === undefined ? null : (await api.session.find({ wanted: query, directory: ctx.cwd })).id;
-    const defaultAgeMs = session === null ? ((await api.config.values()).purgeAfterMs ?? 30 * dayMs) : 0;
+    const { purgeAfterMs, retentionMs } = await api.config.values();
+    const defaultAgeMs = session === null ? (purgeAfterMs ?? retentionMs ?? 30 * dayMs) : 0;
     const report = await api.session.purge({ session, olderThanMs: ageMs ?? defaultAgeMs, dryRun: args.flags["dry-run"] === true });
     return {
       json: report,
@@ -38,15 +41,16 @@ session needs stay, with their outputs. A session in use is not deleted.`,
 const dayMs = 86_400_000;
 
 function reportText(report: PurgeReport, style: Style): string {
-  const { dryRun, sessions, skipped, nodes, outputs, bytes, keptNodes } = report;
+  const { dryRun, sessions, skipped, nodes, outputs, bytes, keptNodes, directories = [] } = report;
   const purged = sessions.map(({ id, name, project, archivedAt }) => {
     const label = name === null ? shortId(id) : `${stripControls(name)} ${style.dim(shortId(id))}`;
     const archived = `archived ${new Date(archivedAt).toISOString().slice(0, 10)}`;
     return `${dryRun ? "would purge" : "purged"} ${label}  ${style.dim(`${stripControls(project)}, ${archived}`)}\n`;
   });
   const kept = skipped.map((session) => `${style.yellow("kept")} ${printableLabel(session)}: ${session.reason}\n`);
-  const listed = [...purged, ...kept].join("");
-  if (sessions.length + nodes + outputs === 0) return `${listed}nothing to purge\n`;
+  const removed = directories.map((directory) => `${dryRun ? "would remove" : "removed"} ${stripControls(directory)}\n`);
+  const listed = [...purged, ...removed, ...kept].join("");
+  if (sessions.length + nodes + outputs + directories.length === 0) return `${listed}nothing to purge\n`;
   const nouns = ["node", "turn", "output", "transcript"] as const;
   const counts = [pluralize(sessions.length, "session"), ...nouns.map((noun) => pluralize(report[`${noun}s`], noun))].join(", ");
   const keptText = keptNodes > 0 ? style.dim(`${pluralize(keptNodes, "node")} stay because other sessions need them\n`) : "";

@@ -1,0 +1,122 @@
+// Removes data that nothing can reach any more: sessions that were archived long ago, with their outputs, transcripts and the
+// directories of agents, and directories of teams and snapshots without a session. Unmerged work always stays.
+// Every step may be killed, and two processes may run it at once: the next run removes the rest.
+import { Fault, messageOf } from "../../protocol/api/error.ts";
+import type { PurgeReport } from "../../protocol/api/api.ts";
+import type { EngineDeps } from "../engine.ts";
+import { cleanTeams } from "../teams/clean-teams.ts";
+
+export type RetentionPort = {
+  /** The age at which archived data expires. */
+  afterMs: number;
+  /** True once a day, for one process. */
+  claimDay: () => boolean;
+  /** Lets another process continue on the same day. */
+  returnDay: () => void;
+  /** Snapshot directories that were not used for that long, with their projects. */
+  oldSnapshots: (olderThanMs: number) => { directory: string; project: string }[];
+  sizeOf: (directory: string) => number;
+  /** Removes a directory of `oldSnapshots`, unless `isUsed` is true after the directory was moved away. */
+  removeSnapshots: (directory: string, isUsed: () => Promise<boolean>) => Promise<boolean>;
+};
+
+type PurgeParams = { olderThanMs: number; dryRun: boolean };
+
+/** Purges every expired session, then the directories that belong to none. */
+export async function purgeExpired(deps: EngineDeps, { olderThanMs, dryRun }: PurgeParams): Promise<PurgeReport> {
+  const store = await deps.store();
+  const { retention } = deps;
+  const report = await store.purge({ session: null, archivedBefore: Date.now() - olderThanMs, dryRun });
+  if (retention === undefined) return report;
+  const directories: string[] = [];
+  const keep = (problems: string[]): void => void report.problems.push(...problems);
+  for (const project of await projectsOf(deps, report)) {
+    const { teams } = await cleanTeams(deps, { session: null, project, olderThanMs, dryRun: true, force: false });
+    for (const { id, directory, isPurged } of teams) {
+      if (!isPurged) continue;
+      if (!dryRun) keep((await cleanTeams(deps, { session: id, project, olderThanMs, dryRun, force: false })).problems);
+      directories.push(directory);
+    }
+  }
+  for (const { directory, project } of retention.oldSnapshots(olderThanMs)) {
+    const isUsed = () => hasSessions(deps, project);
+    if (await isUsed()) continue;
+    try {
+      const bytes = retention.sizeOf(directory);
+      if (!dryRun && !(await retention.removeSnapshots(directory, isUsed))) continue;
+      directories.push(directory);
+      report.bytes += bytes;
+    } catch (error) {
+      keep([`the snapshots in ${directory} can't be removed: ${messageOf(error)}`]);
+    }
+  }
+  return { ...report, directories };
+}
+
+/** Projects of all sessions, and of those that were purged just now. */
+async function projectsOf(deps: EngineDeps, { sessions }: PurgeReport): Promise<Set<string>> {
+  const store = await deps.store();
+  const listed = await Promise.all([false, true].map((archived) => store.listSessions({ project: null, archived, subSessions: true })));
+  return new Set([...sessions, ...listed.flat()].map(({ project }) => project));
+}
+
+async function hasSessions(deps: EngineDeps, project: string): Promise<boolean> {
+  const store = await deps.store();
+  const filters = [false, true].map((archived) => ({ project, archived, subSessions: true, limit: 1 }));
+  return (await Promise.all(filters.map((filter) => store.listSessions(filter)))).flat().length > 0;
+}
+
+export type Upkeep = {
+  /** Call it after a turn. Starts the daily removal in the background. */
+  start: () => void;
+  /** Resolves when the removal has ended, or after 500 ms: the store may then be closed in the middle of it. */
+  finish: () => Promise<void>;
+};
+
+/** No exit waits longer for a removal. Another run removes the rest. */
+const maxUpkeepMs = 500;
+
+export function createUpkeep(deps: EngineDeps): Upkeep {
+  const { retention } = deps;
+  let running: Promise<void> | null = null;
+  let isClosing = false;
+  const report = (error: unknown): void => (isClosing ? undefined : deps.warn(warningText(error)));
+  return {
+    start() {
+      if (running !== null || retention?.claimDay() !== true) return;
+      running = removeExpired(deps, retention)
+        .catch(report)
+        .finally(() => (running = null));
+    },
+    async finish() {
+      if (running === null) return;
+      await Promise.race([running, Bun.sleep(maxUpkeepMs)]);
+      isClosing = true;
+      if (running !== null) retention?.returnDay();
+    },
+  };
+}
+
+const warningText = (error: unknown) => `old data could not be removed: ${messageOf(error)}`;
+
+/** Removes one session after the other until the time is over. */
+async function removeExpired(deps: EngineDeps, retention: RetentionPort): Promise<void> {
+  const store = await deps.store();
+  const archivedBefore = Date.now() - retention.afterMs;
+  const archived = await store.listSessions({ project: null, archived: true, subSessions: true });
+  const expired = archived.filter(({ archivedAt }) => archivedAt !== null && archivedAt <= archivedBefore);
+  const startedAt = performance.now();
+  for (const { id } of expired.toReversed()) {
+    if (performance.now() - startedAt > maxUpkeepMs) return retention.returnDay();
+    // Another process may have purged, restored or started to use the session meanwhile.
+    if ((await store.session(id)) === null || (await store.holder(id)) !== null) continue;
+    await store.purge({ session: id, archivedBefore, dryRun: false }).catch(ignoreChanged);
+  }
+  await purgeExpired(deps, { olderThanMs: retention.afterMs, dryRun: false });
+}
+
+const changedCodes = new Set(["session-unknown", "session-busy", "usage"]);
+
+function ignoreChanged(error: unknown): void {
+  if (!(error instanceof Fault) || !changedCodes.has(error.code)) throw error;
+}
