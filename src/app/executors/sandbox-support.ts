@@ -1,6 +1,5 @@
 // The sandbox features of this machine: probed once per boot, then read from a file in the state directory.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { reasonToRefuse } from "../../kit/process/trusted-programs.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -22,15 +21,16 @@ export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {})
     selfCommand: ctx.selfCommand,
     programs: programSearch(ctx),
     nativeLauncher: installNativeLauncher(ctx.paths.state),
+    createDirectory: () => createScratchDirectory(ctx.paths.data),
     best,
-  }).catch(explainFullDisk);
+  }).catch((error: unknown) => explainFullDisk(error as NodeJS.ErrnoException, ctx.paths.data));
   if (!ctx.ephemeral) cacheSupport(ctx, key, support);
   return support;
 }
 
-function explainFullDisk(error: NodeJS.ErrnoException): never {
+function explainFullDisk(error: NodeJS.ErrnoException, directory: string): never {
   if (error.code !== "ENOSPC" && error.code !== "EDQUOT") throw error;
-  throw new Fault("store-full", `the disk is full: ${tmpdir()} can't be written`, {
+  throw new Fault("store-full", `the disk is full: ${directory} can't be written`, {
     hint: "free some space and run the command again",
     cause: error,
   });
