@@ -271,7 +271,9 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   };
   const { status, nativeId = null, cli, spentOutsideNodes } = end;
   const error = end.error === undefined ? null : withResumeHint(end.error, turn.session);
-  const ended = await recorder.endTurn({ status, error, nativeId, enforced: turn.enforced, cli, spentOutsideNodes }, turn.id, outcome);
+  const model = turn.model ?? end.model ?? null;
+  const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes };
+  const ended = await recorder.endTurn(close, turn.id, outcome);
   const session = await running.store.requireSession(turn.session);
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);
   if (isPlanning && (mayHaveChanged || end.status === "ok")) deps.setPlanner(session.project, session.id);

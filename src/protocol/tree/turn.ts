@@ -36,5 +36,7 @@ export type TurnEnd = {
   nativeId?: string;
   answer?: string;
   cli?: CliRecord;
+  /** The model that answered, of an agent that chose it itself. */
+  model?: string;
   spentOutsideNodes?: Spent;
 };

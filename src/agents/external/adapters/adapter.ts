@@ -53,6 +53,8 @@ export type Adapter = {
   failures: readonly FailurePattern[];
   /** Matches the message that the CLI's own session is missing. skein then starts a new one with a brief. */
   sessionLost: RegExp;
+  /** For a CLI that prints no model: the glob of its session's file below the configuration directory, and the model in it. */
+  modelRecord?: { glob: (sessionId: string) => string; model: RegExp };
   /** For a CLI that can't resume from its own transcript: the file's glob below the configuration directory, and the correction. */
   transcriptRepair?: { glob: (sessionId: string) => string; repair: (text: string) => string };
 };

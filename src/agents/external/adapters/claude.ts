@@ -60,8 +60,8 @@ export const claude: Adapter = {
   questionTool: "AskUserQuestion",
   failures: [
     [/sandbox required but unavailable/i, "sandbox-unavailable"],
-    [/failed to authenticate|authentication_failed|not logged in|\/login\b|oauth token|API Error: 40[13]\b/i, "auth"],
-    [/Request rejected \(429\)|\b(usage|session|weekly) limit|limit reached|billing_error/i, "rate-limited"],
+    [/authentication_failed|oauth token|API Error: 40[13]\b/i, "auth"],
+    [/Request rejected \(429\)|limit reached|billing_error/i, "rate-limited"],
     [/usage policy|legal\/aup|unable to respond to this request|can't help with this/i, "refused"],
     [/API Error: 5\d\d\b|server-side issue/i, "overloaded"],
     [/connection_failed|request timed out|connection closed/i, "network"],

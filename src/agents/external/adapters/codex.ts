@@ -42,13 +42,14 @@ export const codex: Adapter = {
   stdin: promptOf,
   reader: codexReader,
   failures: [
-    [/not logged in|codex login|missing environment variable|refresh token|could not be refreshed|sign in again/i, "auth"],
-    [/last status: 429|usage limit/i, "rate-limited"],
+    [/refresh token|could not be refreshed|sign in again/i, "auth"],
+    [/last status: 429/i, "rate-limited"],
     [/content_filter|invalid.prompt|safety reasons|cyber_policy|bio_policy|flagged/i, "refused"],
     [/high demand|at capacity|overloaded/i, "overloaded"],
     [/connection failed|error sending request|stream disconnected|connection closed|timed? ?out/i, "network"],
     [/no rollout found for thread id/i, "broken"],
   ],
+  modelRecord: { glob: (sessionId) => `sessions/*/*/*/rollout-*-${sessionId}.jsonl`, model: /"turn_context".*?"model":"([^"]+)"/g },
   sessionLost: /no rollout found for thread id|no (saved )?session found/i,
 };
 

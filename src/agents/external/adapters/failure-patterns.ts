@@ -1,7 +1,8 @@
-// Classifies the error messages of CLIs. This table has the messages of vendors and networks, which every CLI repeats;
-// messages of a single CLI are in its adapter.
+// Classifies the error messages of CLIs. This table has the messages of vendors and networks, which every CLI repeats.
+// account-phrases.ts has those about the user's account; other messages of a single CLI are in its adapter.
 import type { TurnStatus } from "../../../protocol/api/error.ts";
 import { objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
+import { matchAccountPhrase } from "./account-phrases.ts";
 
 export type FailurePattern = [RegExp, TurnStatus];
 
@@ -28,10 +29,11 @@ const patterns: FailurePattern[] = [
   [/overloaded|UNAVAILABLE|service unavailable|api_error|server_error|internal server error|"INTERNAL"|bad gateway/i, "overloaded"],
 ];
 
-/** Classifies an error message; null if no pattern matches. The patterns of the CLI win over the common ones. */
+/** Classifies an error message; null if nothing matches. The patterns of the CLI win over the common ones, and these over phrases. */
 export function matchFailure(message: string, cliPatterns: readonly FailurePattern[] = []): TurnStatus | null {
-  const match = [...cliPatterns, ...patterns].find(([pattern]) => pattern.test(message));
-  if (match !== undefined) return match[1];
+  const find = (table: readonly FailurePattern[]) => table.find(([pattern]) => pattern.test(message))?.[1];
+  const kind = find(cliPatterns) ?? find(patterns) ?? matchAccountPhrase(message);
+  if (kind !== null) return kind;
   const status = /(?:^|\bstatus(?: ?code)?["']?[: ]+|\bcode["']?[: ]+|\bHTTP[ /]*)([45]\d\d)\b/i.exec(message)?.[1];
   return status === undefined ? null : statusFailure(Number(status));
 }

@@ -48,10 +48,6 @@ export const gemini: Adapter = {
   failures: [
     [/Error resuming session|Invalid session identifier|No previous sessions found/, "broken"],
     [/ModelNotFoundError|empty response with no text/, "broken"],
-    [
-      /Invalid auth method|set an Auth method|GEMINI_API_KEY environment variable not found|FatalAuthenticationError|Error authenticating/i,
-      "auth",
-    ],
   ],
   sessionLost: /Error resuming session|Invalid session identifier|number of function response parts/,
   transcriptRepair: {

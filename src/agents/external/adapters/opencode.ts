@@ -35,7 +35,6 @@ export const opencode: Adapter = {
   reader,
   failures: [
     [/session not found|ProviderModelNotFoundError|model not found|invalid session/i, "broken"],
-    [/ProviderAuthError/, "auth"],
   ],
   sessionLost: /Session not found/,
 };

@@ -7,7 +7,7 @@ import { createPortReceiver } from "../../../sandbox/namespace-port.ts";
 import { stepLimitError } from "../../native/request/request-size.ts";
 import { tokensIn } from "../../../kit/text/bytes-per-token.ts";
 import { Gateway } from "../gateway/gateway.ts";
-import type { LedgerEntry } from "../gateway/ledger.ts";
+import type { LedgerEntry, MeteredRequest } from "../gateway/ledger.ts";
 import type { AccessRequest, VendorAccess } from "./vendor-access.ts";
 
 /** Our port in the CLI's own network namespace. */
@@ -57,6 +57,7 @@ export async function openGatewayAccess(access: AccessRequest, endpoints: Endpoi
     requestStats: () => ({
       begun: requestCount,
       models: gateway.requests().flatMap(({ kind, model }) => (kind === "answer" && model !== null ? [model] : [])),
+      mainModel: mainModel(gateway.requests()),
     }),
     spent: () => gateway.spent(),
     lastError: () => gateway.requests().findLast(({ kind, error }) => kind === "answer" && error?.kind !== "cancelled")?.error ?? null,
@@ -82,4 +83,11 @@ async function estimateRequest({ deps, input }: AccessRequest, request: LedgerEn
   const isPriced = input.limits.maxBudgetUsd !== null && model !== null;
   const costUsd = isPriced ? await deps.price(endpoint.vendor, model, usage) : null;
   return { tokens: countedTokens(usage), costUsd };
+}
+
+function mainModel(requests: readonly MeteredRequest[]): string | null {
+  const tokens = new Map<string, number>();
+  for (const { kind, model, usage } of requests)
+    if (kind === "answer" && model !== null) tokens.set(model, (tokens.get(model) ?? 0) + usage.input + usage.cacheRead + usage.cacheWrite);
+  return [...tokens].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }

@@ -31,8 +31,11 @@ export type VendorAccess = {
   signInFile: string | null;
   /** Called for every session, answer and usage that the CLI prints. */
   report: (event: ReportedEvent, model: string | null) => Promise<void>;
-  /** Number of started requests, and the models named in finished ones; null when no gateway counts them. */
-  requestStats: () => { begun: number; models: string[] } | null;
+  /**
+   * Number of started requests, and the models named in finished ones; null when no gateway counts them. `mainModel` read
+   * the most tokens: titles and the like are asked of other models.
+   */
+  requestStats: () => { begun: number; models: string[]; mainModel: string | null } | null;
   spent: () => Spent;
   /** The vendor's error for the last request; null if it succeeded. The CLI may print it in other words. */
   lastError: () => TurnError | null;

@@ -30,6 +30,16 @@ export function prepareConfigDir({ files, transcriptRepair }: Pick<Adapter, "fil
   }
 }
 
+/** The last model in the CLI's own record of a session; null if there is none. The id and the record are the CLI's own words. */
+export function readRecordedModel(directory: string, record: NonNullable<Adapter["modelRecord"]>, sessionId: string): string | null {
+  if (!/^[\w-]{1,100}$/.test(sessionId)) return null;
+  for (const path of new Bun.Glob(record.glob(sessionId)).scanSync({ cwd: directory, dot: true })) {
+    const model = [...(readConfigFile(directory, path) ?? "").matchAll(record.model)].at(-1)?.[1];
+    if (model !== undefined && /^[\w./:@-]{1,100}$/.test(model)) return model;
+  }
+  return null;
+}
+
 /** `path` is relative to the directory, which must exist. Replaces files and links on the path, but no directory. */
 export function writeConfigFile(directory: string, path: string, text: string): void {
   withFile(directory, path, makeDirectory, (file) => {

@@ -22,6 +22,8 @@ const quiet: CliEvidence = {
   stderr: "",
   lines: 0,
   garbage: 0,
+  garbageText: "",
+  log: "/logs/turn.agent.stdout.log",
   stopped: null,
   vendorError: null,
 };
@@ -84,6 +86,14 @@ describe("judgeEnding", () => {
       expect(end.error === undefined).toBe(status === "ok");
     });
   }
+
+  test("output without any event is returned as it is, and the message names the log", () => {
+    const end = judgeEnding({ ...quiet, lines: 2, garbage: 2, garbageText: "plain words\nmore" });
+    expect(end).toMatchObject({ status: "broken", answer: "plain words\nmore" });
+    expect(end.error?.message).toBe("agent printed nothing that skein can read; its output is in /logs/turn.agent.stdout.log");
+    expect(judgeEnding({ ...quiet, lines: 2, garbage: 2, garbageText: "words", exitCode: 1 }).answer).toBe("words");
+    expect(judgeEnding({ ...quiet, lines: 2, garbage: 1, garbageText: "noise", exitCode: 1 }).answer).toBeUndefined();
+  });
 
   test("a failed turn keeps its partial answer", () => {
     expect(judgeEnding({ ...quiet, answer: "half", exitCode: 1 }).answer).toBe("half");

@@ -22,6 +22,10 @@ export type CliEvidence = {
   lines: number;
   /** Number of lines that are not events of the CLI. */
   garbage: number;
+  /** The start and the end of these lines. */
+  garbageText: string;
+  /** The file with the whole output; null if none is written. */
+  log: string | null;
   /** Why skein stopped the CLI: a cancelled turn, or the error of a limit. */
   stopped: "cancelled" | TurnError | null;
   /** The vendor's error for the last request, from the gateway. */
@@ -29,12 +33,12 @@ export type CliEvidence = {
 };
 
 export function judgeEnding(evidence: CliEvidence): TurnEnd {
-  const answer = evidence.done?.answer || evidence.answer;
+  const answer = evidence.done?.answer || evidence.answer || rawOutput(evidence);
   const withAnswer = answer === "" ? {} : { answer };
   if (evidence.stopped === "cancelled")
     return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" }, ...withAnswer };
   if (evidence.stopped !== null) return { status: evidence.stopped.kind, error: evidence.stopped, ...withAnswer };
-  const problem = withVendorError(problemOf(evidence, answer), evidence);
+  const problem = withVendorError(problemOf(evidence, evidence.done?.answer || evidence.answer), evidence);
   return problem === null ? { status: "ok", answer } : { status: problem.kind, error: problem, ...withAnswer };
 }
 
@@ -52,14 +56,25 @@ function problemOf(evidence: CliEvidence, answer: string): TurnError | null {
   const signal = evidence.signal ?? signalIn(evidence.exitCode);
   if (signal !== null) return { kind: "killed", message: `${name} was killed by ${signal}`, hint: continueHint };
   if (evidence.exitCode !== 0) return errorFromMessage(evidence, lastErrorLine(evidence) || `it ended with exit code ${evidence.exitCode}`);
-  if (evidence.lines > 0 && evidence.garbage === evidence.lines)
-    return broken(`${name} printed nothing that skein can read`, "run skein doctor --agents");
+  if (isOnlyGarbage(evidence)) {
+    const where = evidence.log === null ? "" : `; its output is in ${evidence.log}`;
+    return broken(`${name} printed nothing that skein can read${where}`, "the result has its output as it is; run skein doctor --agents");
+  }
   if (evidence.done !== null) return broken(`${name} ended without an answer`, continueHint);
   const reason = lastErrorLine(evidence);
   return broken(
     `${name} ended ${evidence.lines === 0 ? "without output" : "before its turn was over"}${reason === "" ? "" : `: ${reason}`}`,
     continueHint,
   );
+}
+
+function isOnlyGarbage({ lines, garbage }: CliEvidence): boolean {
+  return lines > 0 && garbage === lines;
+}
+
+/** Output without any event, for the user to read. Empty if the CLI printed an event, because the rest is then noise. */
+function rawOutput(evidence: CliEvidence): string {
+  return isOnlyGarbage(evidence) ? evidence.garbageText.trim() : "";
 }
 
 /** Signals that a shell or a CLI reports as 128 plus their number. Other codes above 128 have meanings of their own. */

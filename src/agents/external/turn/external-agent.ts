@@ -23,7 +23,7 @@ import {
   type VendorAccess,
   type VendorAccessDeps,
 } from "../credentials/vendor-access.ts";
-import { linkConfigFile, prepareConfigDir } from "../process/config-files.ts";
+import { linkConfigFile, prepareConfigDir, readRecordedModel } from "../process/config-files.ts";
 import { agentProgram, packageOf, packageVersion, refusalText, type AgentProgram } from "../process/program.ts";
 import { type CliExit, runCli } from "../process/run-cli.ts";
 import { promptWithBrief } from "./brief.ts";
@@ -155,6 +155,7 @@ async function runOnce(turn: CliTurn, program: AgentProgram, cliSession: CliSess
       reader: dialogue?.reader ?? adapter.reader(launch.start),
       vendor: adapterVendor(adapter, input.model),
       model: launch.model,
+      findModel: (id) => (adapter.modelRecord === undefined ? null : readRecordedModel(launch.configDir, adapter.modelRecord, id)),
       context,
       emit,
       access,
@@ -258,14 +259,21 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
   return exit.finally(() => endWatch?.());
 }
 
-function concludeRun({ deps, emit }: CliTurn, run: CliRun, exit: CliExit, stopped: CliEvidence["stopped"]): CliOutcome {
+function concludeRun({ deps, input, emit }: CliTurn, run: CliRun, exit: CliExit, stopped: CliEvidence["stopped"]): CliOutcome {
   const { adapter } = deps;
   const { launch, access, parser } = run;
   const usedModel = substitutedModel(launch.model, access);
   if (usedModel !== null) warn(emit, `${adapter.name} used model ${usedModel} instead of ${launch.model}`);
-  const evidence: CliEvidence = { ...parser.evidence(), ...exit, adapter, stopped, vendorError: access.lastError() };
+  const log = input.logs === null ? null : `${input.logs}.${adapter.name}.stdout.log`;
+  const evidence: CliEvidence = { ...parser.evidence(), ...exit, adapter, stopped, vendorError: access.lastError(), log };
   if (adapter.endsByExit && exit.exitCode === 0) evidence.done ??= {};
-  const end: TurnEnd = { ...judgeEnding(evidence), cli: cliRecord(adapter, run, exit), spentOutsideNodes: parser.unassignedUsage() };
+  const model = parser.answeredModel();
+  const end: TurnEnd = {
+    ...judgeEnding(evidence),
+    ...(model === null ? {} : { model }),
+    cli: cliRecord(adapter, run, exit),
+    spentOutsideNodes: parser.unassignedUsage(),
+  };
   const message = `${end.error?.message ?? ""}\n${exit.stderr}`;
   const isSessionLost =
     launch.start.how !== "new" && parser.answers === 0 && (adapter.sessionLost.test(message) || exitedAtOnce(end, exit, access));

@@ -1,6 +1,7 @@
 // Converts the output of a CLI, line by line, to nodes and events, and collects the evidence for the turn's end.
 // Contains nothing about a particular CLI: the adapter's reader parses the lines.
 import { cutText } from "../../../kit/text/cut-text.ts";
+import { stripControls } from "../../../kit/text/terminal-text.ts";
 import type { TurnError } from "../../../protocol/api/error.ts";
 import { callsOf, maxResultBytes, type NewNode, type Part, textOf } from "../../../protocol/tree/node.ts";
 import type { TurnContext } from "../../../protocol/api/ports.ts";
@@ -23,6 +24,8 @@ export type OutputParserDeps = {
   vendor: string;
   /** The model of the turn; null for the CLI's default. */
   model: string | null;
+  /** The model that the CLI has recorded for its own session; null if it records none. */
+  findModel: (cliSession: string) => string | null;
   /** Called when one answer is longer than any real one. The CLI must then be stopped. */
   onFlood: (error: TurnError) => void;
   /** Called for every answer in which the CLI asks the user. */
@@ -36,6 +39,9 @@ const maxDeltaChars = 64 << 10;
 const quietMs = 100;
 /** A stopped turn waits this long for a node to be stored. */
 const storeTimeoutMs = 5_000;
+
+/** Output that is no event is kept up to twice this length: its start and its end. */
+const maxGarbageChars = 4 << 10;
 
 type ParserEvidence = Pick<CliEvidence, "answer" | "done" | "failed" | "garbage">;
 
@@ -53,6 +59,10 @@ export class OutputParser {
   /** Text without an `answer` event yet. It is stored at the end if the CLI stops halfway. */
   #partial = { text: "", thinking: "" };
   #model: string | null;
+  /** The model of the last answer. */
+  #answeredBy: string | null = null;
+  readonly #garbage = { head: "", tail: "" };
+  #cliSession: string | null = null;
   /** Resolves some time after the turn was stopped. */
   readonly #stopped: Promise<void>;
   /** Usage that is already stored on nodes. */
@@ -70,7 +80,11 @@ export class OutputParser {
     const { reader } = this.#deps;
     if (text.trim() === "" && reader.readsBlankLines !== true) return;
     if (reader.quiet !== undefined) this.#startQuietTimer();
-    const read = (): CliEvent[] => (isCut ? [{ type: "garbage" }] : reader.line(text));
+    const read = (): CliEvent[] => {
+      const events: CliEvent[] = isCut ? [{ type: "garbage" }] : reader.line(text);
+      if (events.some(({ type }) => type === "garbage")) this.#keepGarbage(text);
+      return events;
+    };
     if (this.#queued > 0) return this.#enqueue(read);
     // Without the queue: a flood of lines that store nothing must cost little.
     const events = read();
@@ -88,8 +102,23 @@ export class OutputParser {
     await this.#storeAnswer([...thinkingParts(thinking), ...contentParts(text)], this.#model);
   }
 
-  evidence(): ParserEvidence {
-    return this.#evidence;
+  evidence(): ParserEvidence & Pick<CliEvidence, "garbageText"> {
+    const { head, tail } = this.#garbage;
+    return { ...this.#evidence, garbageText: tail === "" ? head : `${head}\n...\n${tail}` };
+  }
+
+  /** The model that answered; null if neither the CLI nor the gateway names it. */
+  answeredModel(): string | null {
+    const { access, vendor } = this.#deps;
+    const model = this.#answeredBy ?? access.requestStats()?.mainModel ?? this.#model;
+    return model === null ? null : `${vendor}/${model}`;
+  }
+
+  #keepGarbage(text: string): void {
+    const { head, tail } = this.#garbage;
+    const line = stripControls(text.slice(0, maxGarbageChars));
+    if (head.length + line.length < maxGarbageChars) this.#garbage.head = head === "" ? line : `${head}\n${line}`;
+    else this.#garbage.tail = (tail === "" ? line : `${tail}\n${line}`).slice(-maxGarbageChars);
   }
 
   /** Usage of requests beside the conversation, such as titles. It is on no node. */
@@ -149,6 +178,7 @@ export class OutputParser {
       case "session":
         this.version = event.version ?? this.version;
         this.#model = event.model ?? this.#model;
+        this.#cliSession = event.id;
         await access.report(event, this.#model);
         return emit({ type: "cli-session", id: event.id });
       case "answer":
@@ -159,6 +189,7 @@ export class OutputParser {
         return this.#handleSubAgent(event.call, event.event);
       case "usage":
         // A CLI's own total omits sub-agents or includes earlier turns. It counts only without a gateway.
+        if (this.#cliSession !== null) this.#model ??= this.#deps.findModel(this.#cliSession);
         return access.report(event, this.#model);
       case "retry":
         this.#partial = { text: "", thinking: "" };
@@ -181,8 +212,9 @@ export class OutputParser {
     const text = textOf(event);
     if (text.trim() !== "") this.#evidence.answer = text;
     await access.report(event, this.#model);
-    const model = event.model ?? this.#model;
-    await this.#storeAnswer(event.parts, substitutedModel(model, access) ?? model);
+    const model = event.model ?? this.#model ?? access.requestStats()?.mainModel ?? null;
+    this.#answeredBy = substitutedModel(model, access) ?? model;
+    await this.#storeAnswer(event.parts, this.#answeredBy);
   }
 
   async #storeAnswer(parts: Part[], model: string | null): Promise<void> {
