@@ -29,7 +29,10 @@ export function createApiMethods(
     config: {
       show: async () => (await import("../config/list-values.ts")).listConfig(config),
       values: async () => settingsOf(config.values),
-      set: async (params) => (await import("../config/set-value.ts")).setConfigValue({ ...params, paths, project }),
+      async set(params) {
+        const [{ setConfigValue }, { checkSetting }] = await Promise.all([import("../config/set-value.ts"), import("./check-setting.ts")]);
+        return setConfigValue({ ...params, paths, project, check: (key, value) => checkSetting(ctx, key, value) });
+      },
       paths: async () => ({
         user: paths.userConfig,
         project: `${project}/.skein/config.jsonc`,

@@ -33,7 +33,7 @@ function createSetup(user?: string): Setup {
     mkdirSync(dirname(paths.userConfig), { recursive: true });
     writeFileSync(paths.userConfig, user);
   }
-  return { paths, project, set: (key, value, scope = "user") => setConfigValue({ paths, project, scope, key, value }) };
+  return { paths, project, set: (key, value, scope = "user") => setConfigValue({ paths, project, scope, key, value, check: () => {} }) };
 }
 
 describe("config set", () => {

@@ -19,6 +19,8 @@ export type SetValueOptions = {
   key: string;
   /** The text as typed; `null` removes the key. */
   value: string;
+  /** Throws for a value that the commands which use it would refuse. `value` is undefined if the key is removed. */
+  check: (key: string, value: unknown) => void;
 };
 
 /** A trusted project stays trusted, because the user typed the change. */
@@ -30,6 +32,7 @@ export async function setConfigValue(options: SetValueOptions): Promise<{ path: 
     const checked = checkValue(entry, value);
     if (!checked.ok) throw new Fault("config", `"${options.key}" must be ${checked.expected}`);
   }
+  options.check(options.key, value);
   const { paths, project, key } = options;
   if (options.scope === "user") return { path: await writeValue(paths.userConfig, null, { key, value }) };
   const path = join(project, ".skein", "config.jsonc");

@@ -66,7 +66,21 @@ const failureCases: FailureCase[] = [
     title: "a CLI that prints only garbage ends the turn as broken",
     status: "broken",
     code: 1,
-    message: /nothing that skein can read/,
+    message: /nothing that skein can read; its output is in \S+\.stdout\.log$/,
+  },
+  {
+    scenario: "signed-out",
+    title: "a CLI that is not authenticated ends the turn as auth",
+    status: "auth",
+    code: 4,
+    message: /Not authenticated/,
+  },
+  {
+    scenario: "limited",
+    title: "a CLI whose account has no usage left ends the turn as rate-limited",
+    status: "rate-limited",
+    code: 5,
+    message: /usage limit/,
   },
   {
     scenario: "long-line",

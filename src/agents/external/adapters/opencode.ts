@@ -33,9 +33,7 @@ export const opencode: Adapter = {
   // The prompt goes to stdin. opencode quotes an argument that has spaces, and escapes the quotes in it.
   stdin: (launch) => launch.prompt,
   reader,
-  failures: [
-    [/session not found|ProviderModelNotFoundError|model not found|invalid session/i, "broken"],
-  ],
+  failures: [[/session not found|ProviderModelNotFoundError|model not found|invalid session/i, "broken"]],
   sessionLost: /Session not found/,
 };
 

@@ -1,4 +1,5 @@
 // skein config: lists settings with their origin, and changes them.
+import { parseJson, type Json } from "../../../kit/text/json.ts";
 import { nearestWord } from "../../../kit/text/nearest-word.ts";
 import type { Api, ConfigEntry } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
@@ -74,8 +75,16 @@ async function get(api: Api, args: Args): Promise<Report> {
 
 async function set(api: Api, args: Args): Promise<Report> {
   const [, key, value] = args.positionals as [string, string, string];
+  if (key === "keys") await checkKeys(value);
   const { path: file } = await api.config.set({ key, value, scope: args.flags["project"] ? "project" : "user" });
   return { json: { key, path: file }, text: () => `${key} is ${value === "null" ? "no longer " : ""}set in ${file}\n` };
+}
+
+/** The screen knows the names of keys and commands. A value that is no JSON object is refused later. */
+async function checkKeys(text: string): Promise<void> {
+  const bindings = parseJson(text);
+  const isMap = (value: Json): value is Record<string, string> => Object.values(value).every((name) => typeof name === "string");
+  if (bindings !== null && isMap(bindings)) (await import("../../../tui/keys/bindings.ts")).checkBindings(bindings);
 }
 
 async function path(api: Api): Promise<Report> {
