@@ -20,7 +20,14 @@ export function protectedPaths(input: ProtectionInput): string[] {
   const roots = input.writable.flatMap((path) => realPathOf(path) ?? []);
   const exceptions = new Set(input.allowed.map(realPathOf));
   const { hooks, includes } = configuredPaths(input);
-  const candidates = [...input.writable.flatMap((path) => [...protectedGitPaths(path), join(path, ".skein")]), ...hooks, ...includes];
+  const owners = ownersOf(input.writable);
+  const candidates = [
+    ...input.writable.flatMap((path) => [...protectedGitPaths(path), join(path, ".skein")]),
+    // The file in a submodule that names its repository. git would obey another repository's settings.
+    ...input.writable.flatMap(gitModules).map((repository) => join(worktreeOf(repository, owners) ?? repository, ".git")),
+    ...hooks,
+    ...includes,
+  ];
   // Only paths inside a writable one: otherwise a link could make a secret readable.
   const paths = [...new Set(candidates.flatMap((path) => realPathOf(path) ?? []))].filter(
     (path) => !exceptions.has(path) && roots.some((root) => path.startsWith(root + sep)),
@@ -47,13 +54,19 @@ export function configuredPaths({ writable, allowed, home, env = {} }: Protectio
   const worktrees = writable.filter((path) => !isRepository(path));
   const named = [pathsNamedBy(own, { worktrees: worktrees.length > 0 ? worktrees : writable, home, owners })];
   for (const repository of writable.flatMap(gitModules)) {
-    const config = join(repository, "config");
-    const worktree = readGitConfig(config, owners)?.findLast(({ key }) => key === "core.worktree")?.value;
-    named.push(pathsNamedBy([config], { worktrees: worktree === undefined ? [] : [resolve(repository, worktree)], home, owners }));
+    const worktree = worktreeOf(repository, owners);
+    named.push(pathsNamedBy([join(repository, "config")], { worktrees: worktree === null ? [] : [worktree], home, owners }));
   }
   const isInside = (path: string) => !allowed.includes(path) && writable.some((root) => path.startsWith(root + sep));
   const inside = (kind: keyof NamedPaths) => [...new Set(named.flatMap((paths) => paths[kind]).filter(isInside))];
   return { hooks: inside("hooks"), includes: inside("includes") };
+}
+
+/** The working tree of a submodule; null if its settings name none. */
+function worktreeOf(repository: string, owners: readonly number[]): string | null {
+  const settings = readGitConfig(join(repository, "config"), owners);
+  const worktree = settings?.findLast(({ key }) => key === "core.worktree")?.value;
+  return worktree === undefined ? null : resolve(repository, worktree);
 }
 
 /** A link that a tool could replace, so that no mount can protect its target. Null if there is none. */

@@ -30,6 +30,8 @@ export function compileSchema({ $schema: draft, ...schema }: Record<string, unkn
 
 /** Removes the fence if the whole text is one fenced block, as models often write. */
 export function stripFence(text: string): string {
-  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n```\s*$/.exec(text);
-  return fenced?.[1] ?? text;
+  const block = text.trim();
+  const [opening] = /^```(?:json)?[^\S\n]*\n/.exec(block) ?? [];
+  const isFenced = opening !== undefined && block.length >= opening.length + 4 && block.endsWith("\n```");
+  return isFenced ? block.slice(opening.length, -4) : text;
 }

@@ -42,7 +42,14 @@ function bash(commands: readonly Command[]): string {
   const commandNames = commands.map((command) => command.name).join(" ");
   const cases = commands.map((command) => `    ${command.name})\n${bashCommand(command)}\n      ;;`).join("\n");
   const runFlagNames = flagsOf(commands.find((command) => command.name === "run")).map((flag) => `--${flag.name}`);
+  // `compgen -W` expands its words, so that a name with $(...) would run a command. Names are compared one by one instead.
   return `# bash completion for skein: source <(skein completions bash)
+_skein_names() {
+  local name
+  while IFS= read -r name; do
+    if [[ $name == "$1"* ]]; then COMPREPLY+=("$2$name"); fi
+  done
+}
 _skein() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
   local flags= verbs= choices= first= teamverbs= IFS=$' \\t\\n'
@@ -64,15 +71,13 @@ ${cases}
     help) verbs="${commandNames}" ;;
   esac
   if [[ $choices == "<session>" || ( -z $choices && $cur != -* && -n $first && $COMP_CWORD -eq 2 ) ]]; then
-    IFS=$'\\n'
-    COMPREPLY=($(compgen -W "$(${lists.session})" -- "$cur"))
+    _skein_names "$cur" "" < <(${lists.session})
   elif [[ -z $choices && $cur != -* && $COMP_CWORD -eq 3 && " $teamverbs " == *" \${COMP_WORDS[2]} "* ]]; then
-    IFS=$'\\n'
-    COMPREPLY=($(compgen -W "$(${lists.team})" -- "$cur"))
+    _skein_names "$cur" "" < <(${lists.team})
   elif [[ $choices == "<role>" ]]; then
-    COMPREPLY=($(compgen -W "$(${lists.role})" -- "$cur"))
+    _skein_names "$cur" "" < <(${lists.role})
   elif [[ $choices == "<roles>" ]]; then
-    COMPREPLY=($(compgen -P "\${cur%"\${cur##*,}"}" -W "$(${lists.roles})" -- "\${cur##*,}"))
+    _skein_names "\${cur##*,}" "\${cur%"\${cur##*,}"}" < <(${lists.roles})
   elif [[ $choices == "<file>" ]]; then
     COMPREPLY=($(compgen -f -- "$cur"))
   elif [[ $choices == "<value>" ]]; then

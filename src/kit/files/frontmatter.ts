@@ -32,10 +32,12 @@ function parseFields(block: string): Pick<Frontmatter, "fields" | "problems"> {
 function plainFields(block: string): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (const line of block.split(/\r?\n/)) {
-    const match = /^([A-Za-z][\w-]*):(?:[ \t]+(\S.*?))?[ \t]*$/.exec(line);
-    if (match?.[1] === undefined) continue;
-    const isNested = match[2] === undefined || /^[>|[{&*!]/.test(match[2]);
-    fields[match[1]] = isNested ? null : match[2] === "true" ? true : match[2]?.replace(/^(["'])(.*)\1$/, "$2");
+    // No two parts of the pattern match the same letter: the file may be hostile, and a search that goes back is quadratic.
+    const [, name, rest = ""] = /^([A-Za-z][\w-]*):(?=[ \t]|$)(.*)$/.exec(line) ?? [];
+    if (name === undefined) continue;
+    const value = rest.trim();
+    const isNested = value === "" || /^[>|[{&*!]/.test(value);
+    fields[name] = isNested ? null : value === "true" ? true : value.replace(/^(["'])(.*)\1$/, "$2");
   }
   return fields;
 }

@@ -34,11 +34,16 @@ export function inlineRuns(text: string, style: TextStyle): TextRun[] {
   return runs;
 }
 
+/** One space on each side of code is not part of it, unless it is only spaces. */
+function withoutPadding(text: string): string {
+  return text.startsWith(" ") && text.endsWith(" ") && text.trim() !== "" ? text.slice(1, -1) : text;
+}
+
 function runsOfMark(groups: Record<string, string | undefined>, style: TextStyle): TextRun[] {
   const strong = groups["strong"] ?? groups["strongToo"];
   const emphasis = groups["emphasis"] ?? groups["emphasisToo"];
   const { code: quoted, both, struck, label, target, image } = groups;
-  if (quoted !== undefined) return [styled(quoted.replace(/^ (.*\S.*) $/, "$1"), { ...style, ...code })];
+  if (quoted !== undefined) return [styled(withoutPadding(quoted), { ...style, ...code })];
   if (both !== undefined) return inlineRuns(both, { ...style, bold: true, italic: true });
   if (strong !== undefined) return inlineRuns(strong, { ...style, bold: true });
   if (emphasis !== undefined) return inlineRuns(emphasis, { ...style, italic: true });

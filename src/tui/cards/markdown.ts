@@ -63,11 +63,19 @@ function tableStrips(table: Table, columns: number): Strip[] {
   return read === null ? table.lines.map((line) => strip(() => lineRows(line, columns))) : [tableStrip(read)];
 }
 
+/** A title may end with a space and number signs. */
+function withoutClosing(title: string): string {
+  let end = title.length;
+  while (title[end - 1] === "#") end -= 1;
+  return end < title.length && (end === 0 || /\s/.test(title[end - 1]!)) ? title.slice(0, end).trimEnd() : title;
+}
+
 function lineRows(line: string, columns: number): Row[] {
   const width = Math.min(columns, proseColumns);
-  const title = /^ {0,3}(#{1,6})\s+(.*?)(?:\s#+)?\s*$/.exec(line);
+  const title = /^ {0,3}(#{1,6})\s(.*)$/.exec(line);
   if (title !== null) {
-    const [, level = "", text = ""] = title;
+    const [, level = "", rest = ""] = title;
+    const text = withoutClosing(rest.trim());
     return wrapRuns(inlineRuns(text, level.length === 1 ? { ...heading, underline: true } : heading), width);
   }
   if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [[styled("─".repeat(width), faint)]];

@@ -20,11 +20,19 @@ export function isTableLine(line: string): boolean {
   return /^\s*\|.*\S/.test(line);
 }
 
+/** The line below the head: dashes in every cell, with colons for the alignment. */
+function isRule(line: string): boolean {
+  const cells = line.trim().split("|");
+  if (cells[0] === "") cells.shift();
+  if (cells.at(-1) === "") cells.pop();
+  return cells.length > 0 && cells.every((cell) => /^:?-+:?$/.test(cell.trim()));
+}
+
 /** Null if the lines are no table, or the screen is too narrow for it. */
 export function readTable({ lines, shape }: Table, columns: number): ReadTable | null {
   if (shape !== null) return { shape, head: null, body: lines.map((line) => cellsIn(line, shape.widths.length)) };
   const [first = "", rule = "", ...bodyLines] = lines;
-  if (!/^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(rule)) return null;
+  if (!isRule(rule)) return null;
   const aligns = splitCells(rule).map(alignOf);
   const head = cellsIn(first, aligns.length);
   const body = bodyLines.map((line) => cellsIn(line, aligns.length));

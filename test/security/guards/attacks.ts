@@ -132,6 +132,13 @@ export const guardAttacks: readonly GuardAttack[] = [
     after: status,
   },
   {
+    name: "the .git file of a submodule names another repository",
+    tiers: mounts,
+    prepare: addSubmodule,
+    inside: `cp -r .git/modules/lib evil; git config -f evil/config core.worktree ../lib; ${fsmonitor} >> evil/config; echo "gitdir: ../evil" > lib/.git; mv lib old; cp -r old lib; echo "gitdir: ../evil" > lib/.git`,
+    after: status,
+  },
+  {
     name: "a new submodule names a program",
     tiers: both,
     inside: `${innerRepository("sub")}; ${fsmonitor} >> sub/.git/config; ${gitlink(".", "sub")}`,
