@@ -17,6 +17,8 @@ export type Scenario = {
   commands: string[];
   /** One of these texts must be in the last request, as proof that the commands ran. */
   proof: string[];
+  /** Time until each answer of the model begins. Default: 0. */
+  delayMs?: number;
 };
 
 export type BenchSite = { contender: Contender; home: string; cwd: string };
@@ -58,7 +60,8 @@ export async function openBenchSite(contender: Contender, url: string): Promise<
 
 /** Memory is sampled in separate runs, because sampling slows the run down. */
 export async function measure(server: RemoteModelServer, site: BenchSite, scenario: Scenario, watch: "time" | "memory"): Promise<Figures> {
-  await server.setScript(shellScript(scenario.commands));
+  const script = shellScript(scenario.commands);
+  await server.setScript({ ...script, steps: script.steps.map((step) => ({ ...step, delayMs: scenario.delayMs ?? 0 })) });
   await server.clear();
   const marker = `BENCH_RUN=${crypto.randomUUID()}`;
   const log = join(site.home, "stdout.log");

@@ -4,16 +4,14 @@ import { resolve, relative, sep } from "node:path";
 import { realPath, resolveLinks } from "../../kit/files/path-status.ts";
 import type { Clock } from "../../kit/flow/clock.ts";
 import { toolsByLevel } from "../../protocol/api/policy.ts";
-import type { Snapshots } from "../../protocol/api/ports.ts";
 import { fileChangingTools, mayChangeFiles } from "../../protocol/api/tool-table.ts";
 import type { CallFiles } from "../../protocol/tree/file-changes.ts";
 import { callsOf, type CallPart, type Node } from "../../protocol/tree/node.ts";
 import type { RunningTurn } from "../turn/running-turns.ts";
+import type { TurnSnapshots } from "./report-snapshots.ts";
 
 /** A call waits at most this long for the snapshot before it. */
 export const maxCallDelayMs = 250;
-/** Files are compared again just before a call only if that takes less. Changes of others since the last call are then known. */
-const maxCheckMs = 50;
 
 export type FileRecorder = {
   /** Records the files before the turn, once. Never rejects. */
@@ -39,7 +37,7 @@ type OpenCalls = { files: CallFiles; ids: Set<string> };
 type PendingSnapshot = { files: CallFiles; done: Promise<void>; isOver: boolean; isAbandoned: boolean };
 
 /** Records nothing for a turn without tools that change files. */
-export function createFileRecorder(snapshots: Snapshots | null, turn: RecordedTurn, options: RecorderOptions): FileRecorder {
+export function createFileRecorder(snapshots: TurnSnapshots | null, turn: RecordedTurn, options: RecorderOptions): FileRecorder {
   const { command, tools, toolLevel } = turn.params;
   const offered = command === null ? (tools ?? toolsByLevel[toolLevel]) : ["bash"];
   if (snapshots === null || !offered.some((tool) => fileChangingTools.has(tool))) return recordsNothing;
@@ -49,7 +47,7 @@ export function createFileRecorder(snapshots: Snapshots | null, turn: RecordedTu
 const recordsNothing: FileRecorder = { recordBefore: async () => {}, recordNode: async () => {}, recordAfter: async () => {} };
 
 class TurnFileRecorder implements FileRecorder {
-  readonly #snapshots: Snapshots;
+  readonly #snapshots: TurnSnapshots;
   readonly #turn: RecordedTurn;
   readonly #options: RecorderOptions;
   readonly #stopped: Promise<null>;
@@ -60,9 +58,8 @@ class TurnFileRecorder implements FileRecorder {
   #current: string | null = null;
   #open: OpenCalls | null = null;
   #pending: PendingSnapshot | null = null;
-  #lastTakeMs = 0;
 
-  constructor(snapshots: Snapshots, turn: RecordedTurn, options: RecorderOptions) {
+  constructor(snapshots: TurnSnapshots, turn: RecordedTurn, options: RecorderOptions) {
     this.#snapshots = snapshots;
     this.#turn = turn;
     this.#options = options;
@@ -100,11 +97,8 @@ class TurnFileRecorder implements FileRecorder {
     return id;
   }
 
-  async #take(): Promise<string | null> {
-    const startedAt = performance.now();
-    const id = await this.#snapshots.take(this.#options.project);
-    this.#lastTakeMs = performance.now() - startedAt;
-    return id;
+  #take(): Promise<string | null> {
+    return this.#snapshots.take(this.#options.project);
   }
 
   async #begin(node: Node, calls: CallPart[]): Promise<void> {
@@ -127,7 +121,10 @@ class TurnFileRecorder implements FileRecorder {
     await this.#save(files);
   }
 
-  /** Waits for the last snapshot and compares the files once more, both together for at most `maxCallDelayMs`. */
+  /**
+   * Waits for the last snapshot, and takes another one if that is fast: then changes by others since the last call are not
+   * credited to the next. Both together take at most `maxCallDelayMs`.
+   */
   async #settle(): Promise<void> {
     const limit = startLimit(this.#options.canDelayCalls ? maxCallDelayMs : 0, this.#turn.clock);
     try {
@@ -138,7 +135,7 @@ class TurnFileRecorder implements FileRecorder {
         pending.isAbandoned = true;
         this.#current = null;
         await this.#save(pending.files);
-      } else if (this.#options.canDelayCalls && this.#lastTakeMs <= maxCheckMs)
+      } else if (this.#options.canDelayCalls && (await this.#snapshots.isFast(this.#options.project)))
         this.#current = (await Promise.race([this.#take(), limit.over])) ?? this.#current;
     } finally {
       limit.cancel();

@@ -6,8 +6,11 @@ import type { TransientEventBody } from "../../protocol/tree/event.ts";
 /** A shorter snapshot is not reported. */
 const reportAfterMs = 300;
 
+/** The part of the snapshots that a turn needs. */
+export type TurnSnapshots = Pick<Snapshots, "take" | "isFast">;
+
 /** The same snapshots. `publish` gets one start and one end for all that run at the same time. */
-export function reportSnapshots(snapshots: Snapshots, publish: (event: TransientEventBody) => void, clock: Clock): Snapshots {
+export function reportSnapshots(snapshots: Snapshots, publish: (event: TransientEventBody) => void, clock: Clock): TurnSnapshots {
   let runningCount = 0;
   let isReported = false;
   let cancelTimer = (): void => {};
@@ -27,7 +30,7 @@ export function reportSnapshots(snapshots: Snapshots, publish: (event: Transient
     isReported = false;
   }
   return {
-    ...snapshots,
+    isFast: (project) => snapshots.isFast(project),
     async take(project) {
       begin();
       try {

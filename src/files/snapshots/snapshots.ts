@@ -5,6 +5,8 @@ import type { Snapshots } from "../../protocol/api/ports.ts";
 import { describeEntries } from "./describe-entries.ts";
 import { diffTrees, entriesBetween, patchBetween } from "./snapshot-diff.ts";
 import { runGit } from "../git.ts";
+import { type KeptTree, OutdatedError } from "./kept-tree.ts";
+import { loadKeptTree } from "./load-kept-tree.ts";
 import { planRestore, restoreTree } from "./restore.ts";
 import { shadowRepository, type ShadowLocation } from "./shadow.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
@@ -24,12 +26,22 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const innerRepositories = new Map<string, string[]>();
   const shadow = (project: string) => shadowRepository(options, project);
 
+  const memory = createTreeMemory();
+
+  /** git takes the snapshot and updates the shadow's index. */
+  async function takeWithGit(project: string): Promise<string> {
+    const areRulesChanged = memory.forget(project);
+    const signal = AbortSignal.timeout(maxSnapshotMs);
+    const snapshot = await takeSnapshot(shadow(project), { leaveOut: options.leaveOut, areRulesChanged, signal });
+    innerRepositories.set(project, snapshot.innerRepositories);
+    memory.load(project, loadKeptTree(shadow(project), snapshot));
+    return snapshot.tree;
+  }
+
   async function take(project: string): Promise<string | null> {
     if (options.tooBig.includes(project)) return null;
     try {
-      const snapshot = await takeSnapshot(shadow(project), { leaveOut: options.leaveOut, signal: AbortSignal.timeout(maxSnapshotMs) });
-      innerRepositories.set(project, snapshot.innerRepositories);
-      return snapshot.tree;
+      return (await memory.take(project)) ?? (await takeWithGit(project));
     } catch (error) {
       if (!warned.has(project)) options.warn(`the files of ${project} are not recorded: ${messageOf(error)}`);
       warned.add(project);
@@ -50,6 +62,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       running.set(project, snapshot);
       return snapshot;
     },
+    isFast: async (project) => memory.has(project),
     async find(project, id) {
       if (!/^[0-9a-f]{7,40}$/.test(id)) return null;
       return runGit(shadow(project), ["rev-parse", "--verify", "--quiet", `${id}^{tree}`]).then(
@@ -61,11 +74,50 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     patch: async (project, from, to) => patchBetween(shadow(project), from, to),
     entries: async (project, pairs) => entriesBetween(shadow(project), pairs),
     describe: async (project, changes) => describeEntries(shadow(project), changes),
-    planRestore: async (project, now, target) => planRestore(shadow(project), now, target),
+    async planRestore(project, now, target) {
+      await takeWithGit(project);
+      return planRestore(shadow(project), now, target);
+    },
     innerRepositories: async (project) => innerRepositories.get(project) ?? [],
-    restore: async (project, now, to) => restoreTree(shadow(project), now, to),
+    async restore(project, now, to) {
+      await takeWithGit(project);
+      return restoreTree(shadow(project), now, to);
+    },
   };
 }
 
+/** Projects whose files stay in memory. One process works in few projects at a time. */
+const maxKeptTrees = 4;
+
 /** A turn waits at most this long for a snapshot. */
 const maxSnapshotMs = 30_000;
+
+/** The last snapshots of some projects, in memory. */
+function createTreeMemory() {
+  const kept = new Map<string, KeptTree>();
+  const loading = new Map<string, Promise<KeptTree | null>>();
+  return {
+    has: (project: string): boolean => kept.has(project) || loading.has(project),
+    forget: (project: string): boolean => kept.delete(project),
+    load(project: string, tree: Promise<KeptTree | null>): void {
+      // Without it git takes the next snapshot too, which only costs time.
+      loading.set(
+        project,
+        tree.catch(() => null),
+      );
+    },
+    /** Returns null if git must take the snapshot. */
+    async take(project: string): Promise<string | null> {
+      const loaded = await loading.get(project);
+      loading.delete(project);
+      if (loaded != null) kept.set(project, loaded); // a Map is in order of insertion: the latest is last
+      for (const oldest of [...kept.keys()].slice(0, -maxKeptTrees)) kept.delete(oldest);
+      try {
+        return (await kept.get(project)?.take()) ?? null;
+      } catch (error) {
+        if (error instanceof OutdatedError) return null;
+        throw error;
+      }
+    },
+  };
+}

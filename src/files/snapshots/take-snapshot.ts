@@ -20,28 +20,37 @@ import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { bigFileBytes, bigFileMode, BigFiles } from "./big-files.ts";
 import { absoluteBytes, excludeFile, runGit, splitAtNul, tryGit, type ShadowRepository } from "../git.ts";
+import type { TakenSnapshot } from "./load-kept-tree.ts";
 import { prepareShadow } from "./shadow.ts";
 
 export type SnapshotOptions = {
   /** Absolute paths of directories that are never stored. */
   leaveOut: readonly string[];
+  /** Whether other files than before may be ignored now. */
+  areRulesChanged?: boolean;
   signal: AbortSignal;
 };
 
-/** The id of the tree, and the untracked repositories that are not part of it. */
-export type Snapshot = { tree: string; innerRepositories: string[] };
+export type Snapshot = TakenSnapshot & {
+  /** Untracked repositories that are not part of the tree. */
+  innerRepositories: string[];
+};
 
 export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOptions): Promise<Snapshot> {
   prepareShadow(shadow);
   const index = join(shadow.dir, "index");
   const excludes = excludesOf(shadow.project, options.leaveOut);
+  const startedAt = Date.now();
   const changed = await runGit(shadow, ["ls-files", "-t", "-z", "-o", "-m", "-d", ...excludes], { signal: options.signal });
   const big = new BigFiles(shadow.dir);
   const lines = splitAtNul(changed);
   const changes = await classify(shadow, lines, big, options.signal);
   const innerRepositories = lines.filter((line) => line.endsWith("/")).map((line) => line.slice(2, -1));
-  const lastTree = isEmpty(changes) ? savedTree(shadow.dir, index) : null;
-  if (lastTree !== null) return { tree: lastTree, innerRepositories };
+  const lastTree = isEmpty(changes) && !options.areRulesChanged ? savedTree(shadow.dir, index) : null;
+  const snapshotOf = (tree: string): Snapshot => {
+    return { tree, innerRepositories, startedAt, excludes, isCurrent: () => savedTree(shadow.dir, index) === tree };
+  };
+  if (lastTree !== null) return snapshotOf(lastTree);
 
   const work = join(shadow.dir, `index.${process.pid}.${++count}`);
   try {
@@ -55,7 +64,7 @@ export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOp
     if (existsSync(work)) renameSync(work, index);
     big.save();
     writeFileSync(join(shadow.dir, "tree"), `${stampOf(index)} ${tree}`);
-    return { tree, innerRepositories };
+    return snapshotOf(tree);
   } finally {
     rmSync(work, { force: true });
     rmSync(`${work}.lock`, { force: true });

@@ -261,6 +261,8 @@ export type Executor = {
 export type Snapshots = {
   /** Records the files now. Null if that is impossible, which is reported once. */
   take: (project: string) => Promise<string | null>;
+  /** Whether the files are in memory, so that `take` needs little time if few have changed. */
+  isFast: (project: string) => Promise<boolean>;
   /** The full id of a state from at least 7 digits; null if there is none. */
   find: (project: string, id: string) => Promise<string | null>;
   changes: (project: string, from: string, to: string) => Promise<FileChange[]>;

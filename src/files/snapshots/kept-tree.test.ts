@@ -1,0 +1,118 @@
+// Snapshots from memory must equal those that git takes, whatever happens to the files in between.
+import { expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { plainGit } from "../fixtures/plain-git.ts";
+import { testProject, type TestProject } from "../fixtures/project.ts";
+import type { GitCommand } from "../git.ts";
+import { createSnapshots } from "./snapshots.ts";
+
+/** Snapshots that count the commands of git, without the global options. */
+function countingSnapshots(temp: TestProject, name: string) {
+  const commands: string[] = [];
+  const git = (command: GitCommand) => {
+    commands.push(command.args.find((arg) => /^[a-z]+-[a-z]+$/.test(arg)) ?? "");
+    return plainGit(command);
+  };
+  const options = { root: join(temp.data, name), git, tooBig: [], leaveOut: [temp.data], warn: (text: string) => temp.warnings.push(text) };
+  return { commands, snapshots: createSnapshots(options) };
+}
+
+/** Every state is compared with a snapshot by git alone, in a new shadow repository. */
+function comparedSnapshots(temp: TestProject) {
+  const memory = countingSnapshots(temp, "memory");
+  let count = 0;
+  return {
+    ...memory,
+    check: async (step: string): Promise<void> => {
+      const gitOnly = countingSnapshots(temp, `git${(count += 1)}`).snapshots;
+      const taken = await memory.snapshots.take(temp.project);
+      expect({ step, taken, warnings: temp.warnings }).toEqual({ step, taken: await gitOnly.take(temp.project), warnings: [] });
+    },
+  };
+}
+
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const names = ["a", "b.txt", "c.log", "d", "src", "lib", "build", "日本", "with blank"];
+
+/** One random change of the project. Returns its description. */
+function changeProject(project: string, random: (below: number) => number): string {
+  const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!;
+  const path = Array.from({ length: 1 + random(3) }, () => pick(names)).join("/");
+  const absolute = join(project, path);
+  const inParent = (act: () => void): void => {
+    mkdirSync(dirname(absolute), { recursive: true });
+    act();
+  };
+  const actions: Record<string, () => void> = {
+    write: () => inParent(() => writeFileSync(absolute, `${random(1_000_000)}\n`)),
+    sameSize: () => inParent(() => writeFileSync(absolute, String(random(10)))),
+    remove: () => rmSync(absolute, { recursive: true, force: true }),
+    directory: () => inParent(() => mkdirSync(absolute, { recursive: true })),
+    link: () => inParent(() => symlinkSync(pick(names), absolute)),
+    mode: () => existsSync(absolute) && chmodSync(absolute, pick([0o644, 0o755])),
+    move: () => inParent(() => renameSync(absolute, join(project, pick(names)))),
+    ignore: () =>
+      inParent(() => writeFileSync(join(dirname(absolute), ".gitignore"), pick(["*.log\n", "build/\n", "src\n", ".gitignore\nd\n", ""]))),
+    repository: () =>
+      random(4) === 0 && inParent(() => mkdirSync(join(dirname(absolute), "inner", ".git", "objects"), { recursive: true })),
+    noRepository: () => rmSync(join(dirname(absolute), "inner", ".git"), { recursive: true, force: true }),
+    exclude: () => {
+      mkdirSync(join(project, ".git", "info"), { recursive: true });
+      writeFileSync(join(project, ".git", "info", "exclude"), pick(["lib\n", ""]));
+    },
+    many: () => inParent(() => Array.from({ length: 20 }, (_, n) => writeFileSync(`${absolute}.${n}`, String(n)))),
+    nothing: () => {},
+  };
+  const action = pick(["write", "write", "write", "sameSize", "sameSize", ...Object.keys(actions)]);
+  try {
+    actions[action]!();
+  } catch {
+    // A file is in the place of a directory, or the other way round.
+  }
+  return `${action} ${path}`;
+}
+
+for (const seed of [1, 2, 3])
+  test(`snapshots from memory equal those of git after random changes (seed ${seed})`, async () => {
+    using temp = testProject();
+    const random = randomFrom(seed);
+    const { check } = comparedSnapshots(temp);
+    await check("start");
+    for (let step = 0; step < 40; step++) {
+      const changes = Array.from({ length: 1 + random(3) }, () => changeProject(temp.project, random));
+      // Statuses of files become reliable with time, so some snapshots come later.
+      if (random(4) === 0) await Bun.sleep(30);
+      await check(`${step}: ${changes.join(", ")}`);
+    }
+    expect(readdirSync(temp.project).length).toBeGreaterThan(0);
+  });
+
+test("changed and deleted files need no git, and a new name only one command", async () => {
+  using temp = testProject();
+  const { commands, snapshots, check } = comparedSnapshots(temp);
+  temp.write("deep/a", "1\n");
+  temp.write("b", "1\n");
+  temp.write(".gitignore", "*.log\n");
+  await check("start");
+  await snapshots.take(temp.project);
+  commands.length = 0;
+  temp.write("deep/a", "2\n");
+  await check("changed");
+  rmSync(join(temp.project, "b"));
+  await check("deleted");
+  expect(commands).toEqual([]);
+  temp.write("deep/new", "1\n");
+  temp.write("deep/ignored.log", "1\n");
+  await check("new");
+  expect(commands).toEqual(["ls-files"]);
+  await check("unchanged");
+  expect(commands).toEqual(["ls-files"]);
+});

@@ -1,0 +1,251 @@
+// The last snapshot of a project in memory, with the status of each file and directory. The next snapshot reads only files
+// whose status has changed, and starts git only for new names. Never writes to the project.
+import { lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
+import { ownersFor, readSafely, UnsafePathError } from "../../kit/files/safe-file.ts";
+import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
+import { absoluteBytes, type ShadowRepository } from "../git.ts";
+import { bigFileBytes, bigFileMode } from "./big-files.ts";
+import { writeObject } from "./object-files.ts";
+
+/** A change of the content changes at least one of these. */
+export type FileStatus = Pick<Stats, "mode" | "size" | "ino" | "mtimeMs" | "ctimeMs">;
+
+/** `status` is null if the file may have changed after it was read; then it is read again. */
+export type KeptFile = { mode: string; id: string; status: FileStatus | null };
+export type KeptDirectory = {
+  /** Null for the project itself. */
+  parent: KeptDirectory | null;
+  files: Map<string, KeptFile>;
+  directories: Map<string, KeptDirectory>;
+  /** Names that are not stored, with their type: ignored files and directories, other repositories, pipes. */
+  others: Map<string, number>;
+  status: FileStatus | null;
+  /** The id of its tree; empty for a directory without files, which git does not store; null if it has changed. */
+  tree: string | null;
+};
+
+/** A path that decides what is stored: rules for ignored files by their content, other repositories by their existence. */
+export type WatchedPath = { path: Buffer; by: "content" | "existence"; status: string | null };
+
+/** Paths have one letter for each byte. */
+type NewNames = string[];
+
+/** git takes one argument for each name. A bigger change is its work anyway. */
+const maxNewNames = 200;
+
+/** The kept tree can't follow a change. git must take the snapshot. */
+export class OutdatedError extends Error {
+  override name = "OutdatedError";
+}
+
+/** Asks git which of these files are not ignored. */
+type FindStored = (paths: NewNames) => Promise<Set<string>>;
+
+export class KeptTree {
+  readonly #shadow: ShadowRepository;
+  readonly #root: KeptDirectory;
+  readonly #watched: readonly WatchedPath[];
+  readonly #findStored: FindStored;
+  readonly #owners: number[];
+
+  constructor(shadow: ShadowRepository, content: { root: KeptDirectory; watched: readonly WatchedPath[] }, findStored: FindStored) {
+    this.#shadow = shadow;
+    this.#root = content.root;
+    this.#watched = content.watched;
+    this.#findStored = findStored;
+    this.#owners = ownersFor(lstatSync(shadow.project));
+  }
+
+  /** Returns the id of the tree of the current files. Throws OutdatedError if git must take the snapshot. */
+  async take(): Promise<string> {
+    for (const { path, by, status } of this.#watched) if (watchPath(path, by).status !== status) throw new OutdatedError(path.toString());
+    const newNames: NewNames = [];
+    const pending: { directory: KeptDirectory; path: string }[] = [{ directory: this.#root, path: "" }];
+    let sliceStart = performance.now();
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      const { directory, path } = next;
+      this.#update(directory, path, newNames);
+      for (const [name, child] of directory.directories) pending.push({ directory: child, path: join(path, name) });
+      if (performance.now() - sliceStart < maxSliceMs) continue;
+      await yieldToEventLoop();
+      sliceStart = performance.now();
+    }
+    if (newNames.length > 0) await this.#addFiles(newNames);
+    return this.#writeTree(this.#root) || writeObject(this.#shadow.dir, "tree", Buffer.alloc(0));
+  }
+
+  #update(directory: KeptDirectory, path: string, newNames: NewNames): void {
+    const now = Date.now();
+    const stat = this.#status(path);
+    if (stat === null || !stat.isDirectory()) throw new OutdatedError(path);
+    if (!isSame(stat, directory.status)) {
+      this.#readNames(directory, path, newNames);
+      directory.status = settledStatus(stat, now);
+    }
+    for (const [name, file] of directory.files) this.#updateFile(directory, { path: join(path, name), name, file });
+  }
+
+  /** Finds names that appeared, and drops directories that are gone. */
+  #readNames(directory: KeptDirectory, path: string, newNames: NewNames): void {
+    const names = new Set(readdirSync(absoluteBytes(this.#shadow, path), { encoding: "latin1" }));
+    for (const name of names) {
+      if (directory.files.has(name) || directory.directories.has(name)) continue;
+      const stat = this.#status(join(path, name));
+      const otherType = directory.others.get(name);
+      if (otherType !== undefined && stat !== null && typeOf(stat) === otherType) continue;
+      directory.others.delete(name);
+      // A new directory may be ignored or another repository, and new rules change what is ignored.
+      if (stat?.isDirectory() || name === ".gitignore" || name === ".git") throw new OutdatedError(join(path, name));
+      if (stat !== null) newNames.push(join(path, name));
+    }
+    for (const name of directory.others.keys()) if (!names.has(name)) directory.others.delete(name);
+    for (const name of directory.directories.keys()) {
+      if (names.has(name)) continue;
+      directory.directories.delete(name);
+      markChanged(directory);
+    }
+  }
+
+  #updateFile(directory: KeptDirectory, { path, name, file }: { path: string; name: string; file: KeptFile }): void {
+    const stat = this.#status(path);
+    if (stat !== null && isSame(stat, file.status)) return;
+    const now = Date.now();
+    if (file.mode === bigFileMode || stat?.isDirectory() || (stat === null && name === ".gitignore")) throw new OutdatedError(path);
+    if (stat === null) {
+      directory.files.delete(name);
+      markChanged(directory);
+      return;
+    }
+    const { mode, id } = this.#store(path, stat);
+    if (mode !== file.mode || id !== file.id) {
+      if (name === ".gitignore") throw new OutdatedError(path);
+      markChanged(directory);
+    }
+    directory.files.set(name, { mode, id, status: settledStatus(stat, now) });
+  }
+
+  async #addFiles(paths: NewNames): Promise<void> {
+    if (paths.length > maxNewNames) throw new OutdatedError(`${paths.length} new files`);
+    const stored = await this.#findStored(paths);
+    for (const path of paths) {
+      const { directory, name } = this.#locate(path);
+      const now = Date.now();
+      const stat = this.#status(path);
+      if (stat === null) continue;
+      if (stat.isDirectory()) throw new OutdatedError(path);
+      if (!stored.has(path)) {
+        directory.others.set(name, typeOf(stat));
+        continue;
+      }
+      directory.files.set(name, { ...this.#store(path, stat), status: settledStatus(stat, now) });
+      markChanged(directory);
+    }
+  }
+
+  #locate(path: string): { directory: KeptDirectory; name: string } {
+    const names = path.split("/");
+    const name = names.pop()!;
+    let directory = this.#root;
+    for (const part of names) directory = directory.directories.get(part)!;
+    return { directory, name };
+  }
+
+  #status(path: string): Stats | null {
+    try {
+      return lstatSync(fastPath(this.#shadow, path), { throwIfNoEntry: false }) ?? null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Stores the content of a file or the target of a link. */
+  #store(path: string, stat: Stats): { mode: string; id: string } {
+    const absolute = absoluteBytes(this.#shadow, path);
+    if (stat.isSymbolicLink())
+      return { mode: "120000", id: writeObject(this.#shadow.dir, "blob", readlinkSync(absolute, { encoding: "buffer" })) };
+    if (!stat.isFile() || stat.size > bigFileBytes) throw new OutdatedError(path);
+    const content = this.#read(toText(absolute));
+    return { mode: (stat.mode & 0o100) === 0 ? "100644" : "100755", id: writeObject(this.#shadow.dir, "blob", content) };
+  }
+
+  /** git reads in its sandbox what can't be opened here: a file of another user, or one behind a link. */
+  #read(path: string): Buffer {
+    try {
+      const content = readSafely(path, { maxBytes: bigFileBytes, owners: this.#owners, hasOtherNames: true });
+      if (content !== null) return content;
+    } catch (error) {
+      if (!(error instanceof UnsafePathError) && !(error instanceof Error && "code" in error)) throw error;
+    }
+    throw new OutdatedError(path);
+  }
+
+  #writeTree(directory: KeptDirectory): string {
+    if (directory.tree !== null) return directory.tree;
+    const entries = [...directory.files].map(([name, { mode, id }]) => ({ name, sortName: name, mode, id }));
+    for (const [name, child] of directory.directories) {
+      const id = this.#writeTree(child);
+      if (id !== "") entries.push({ name, sortName: `${name}/`, mode: "40000", id });
+    }
+    if (entries.length === 0) return (directory.tree = "");
+    entries.sort((a, b) => (a.sortName < b.sortName ? -1 : 1));
+    const rows = entries.flatMap(({ name, mode, id }) => [Buffer.from(`${mode} ${name}\0`, "latin1"), Buffer.from(id, "hex")]);
+    directory.tree = writeObject(this.#shadow.dir, "tree", Buffer.concat(rows));
+    return directory.tree;
+  }
+}
+
+const maxSliceMs = 5;
+
+/** Throws OutdatedError for a path that is not UTF-8: it can't be passed as text. */
+export function toText(path: Buffer): string {
+  const text = path.toString("utf8");
+  if (!Buffer.from(text).equals(path)) throw new OutdatedError(text);
+  return text;
+}
+
+export function join(path: string, name: string): string {
+  return path === "" ? name : `${path}/${name}`;
+}
+
+/** The bits of the mode that tell files, directories, links and pipes apart. */
+export function typeOf({ mode }: Stats): number {
+  return mode & 0o170000;
+}
+
+export function watchPath(path: Buffer, by: WatchedPath["by"]): WatchedPath {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  const status = stat === undefined ? null : by === "content" ? `${stat.size} ${stat.ino} ${stat.mtimeMs} ${stat.ctimeMs}` : "exists";
+  return { path, by, status };
+}
+
+function isSame(stat: Stats, status: FileStatus | null): boolean {
+  return (
+    status !== null &&
+    stat.ctimeMs === status.ctimeMs &&
+    stat.mtimeMs === status.mtimeMs &&
+    stat.size === status.size &&
+    stat.ino === status.ino &&
+    stat.mode === status.mode
+  );
+}
+
+function markChanged(directory: KeptDirectory): void {
+  for (let changed: KeptDirectory | null = directory; changed !== null; changed = changed.parent) changed.tree = null;
+}
+
+/** A path of printable ASCII letters is the same as text, which costs less than bytes. */
+export function fastPath(shadow: ShadowRepository, path: string): string | Buffer {
+  if (path === "") return shadow.project;
+  return !/[^ -~]/.test(path) ? `${shadow.project}/${path}` : absoluteBytes(shadow, path);
+}
+
+/** The kernel's time of a change may be this much behind the clock. */
+const clockDelayMs = 20;
+/** Some file systems store whole seconds, or two of them. */
+const coarseDelayMs = 2_100;
+
+/** The status, if a change after the time `at` would have another one. Otherwise null: the file must be read again. */
+export function settledStatus({ mode, size, ino, mtimeMs, ctimeMs }: Stats, at: number): FileStatus | null {
+  const isCoarse = ctimeMs % 1_000 === 0 || mtimeMs % 1_000 === 0;
+  return ctimeMs < at - (isCoarse ? coarseDelayMs : clockDelayMs) ? { mode, size, ino, mtimeMs, ctimeMs } : null;
+}
