@@ -83,7 +83,8 @@ export async function runTurnAndQueue(
   while (ended.turn.status === "ok") {
     const [queued] = await store.queue(params.session);
     if (queued === undefined) break;
-    const next = { ...request, prompt: queued.text, images: [], group: null, team: null, fromQueue: queued.id };
+    // A message is for an agent, so a command, a group or a team of the turn before does not run again.
+    const next = { ...request, prompt: queued.text, images: [], command: null, group: null, team: null, fromQueue: queued.id };
     ended = await runTurn(deps, next, publish, scope);
   }
   return ended;

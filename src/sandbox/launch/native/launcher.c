@@ -149,7 +149,7 @@ enum { PIPE_FLAGS = 02004000 /* close on exec, non-blocking */ };
  * Goes on in a child, which is the first process of a new pid namespace. The parent only waits for it and ends like it.
  * The child dies with its parent. The pipe shows the child that the parent died before the child could ask for that.
  */
-static long fork_and_wait(void) {
+static long fork_and_wait(char **arguments) {
   int ends[2];
   long result = CALL(SYS_pipe2, (long)ends, PIPE_FLAGS);
   if (result < 0) return result;
@@ -164,6 +164,9 @@ static long fork_and_wait(void) {
     return 0;
   }
   CALL(SYS_close, ends[0]);
+  /* The waiting process is not the program, so it does not show the program's arguments. */
+  for (char **argument = arguments + 1; *argument; argument += 1)
+    for (char *letter = *argument; *letter; letter += 1) *letter = 0;
   set_signal(SIGINT, 1);
   set_signal(SIGTERM, 1);
   int status = 0;
@@ -272,7 +275,7 @@ __attribute__((noreturn, used)) void launch(long *stack) {
     if (is_skipped)
       ;
     else if (row->operation == OP_FORK)
-      result = fork_and_wait();
+      result = fork_and_wait(arguments);
     else if (row->operation == OP_EXECUTE)
       result = CALL(SYS_execve, (long)arguments[1], (long)(arguments + 1), (long)environment);
     else if (row->operation == OP_STORE_POINTER)
