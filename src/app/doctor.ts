@@ -120,12 +120,12 @@ async function checkSandbox(ctx: AppContext): Promise<DoctorCheck> {
   const support = await loadSandboxSupport(ctx, { anew: true });
   const { missing } = enforcedPolicy(support, defaultPolicy);
   const { tier, why, hint, nativeLauncher } = support;
-  const launcher = tier === "seatbelt" ? "" : `, ${nativeLauncher === null ? "launcher in JavaScript" : "native launcher"}`;
+  const launcher = tier === "seatbelt" ? "" : nativeLauncher === null ? "launcher in JavaScript, " : "native launcher, ";
   const check = { name: "sandbox", ok: tier !== "none", optional: true, hint: hint ?? undefined };
   const joinTexts = (...texts: (string | null)[]) => texts.filter((text) => text !== null).join("; ");
   if (tier === "none")
     return { ...check, detail: `nothing is enforced: ${joinTexts(why, "policies readonly and plan refuse, workspace warns")}` };
-  const enforced = `${missing.length === 0 ? "fully" : "mostly"} enforced (${tier}${launcher}), tested just now`;
+  const enforced = `${missing.length === 0 ? "fully" : "mostly"} enforced (${tier}), ${launcher}tested just now`;
   if (missing.length === 0) return { ...check, detail: enforced };
   return { ...check, detail: joinTexts(enforced, `not enforced: ${missing.join(", ")}`, why, hint && `for more: ${hint}`) };
 }

@@ -15,7 +15,7 @@ const staleMs = 5000;
 const touchMs = 1000;
 /** A ticket is skipped after this time without progress: its process may get no CPU time, or may be stopped. */
 const skipAfterMs = 10;
-/** The longest time between two looks at the queue. Five hundred writers that look four times a second would use all CPU time. */
+/** The longest time between two looks at the queue. A look lists a directory, so that many writers should not look often. */
 const longestPauseMs = 2000;
 /** For this time a writer may rely on having found no ticket: the check costs 2 µs. */
 const emptyForMs = 1;

@@ -122,7 +122,8 @@ describe("what was enforced", () => {
     expect(landlock).toMatch(
       /^[-+✓○] sandbox .*(\(landlock\).*not enforced: processes.*for more: unset SKEIN_SANDBOX_BEST|nothing is enforced)/m,
     );
-    if (tier === "namespaces") expect((await doctor("")).out).toMatch(/^[+✓] sandbox .*fully enforced \(namespaces\), tested just now$/m);
+    if (tier === "namespaces")
+      expect((await doctor("")).out).toMatch(/^[+✓] sandbox .*fully enforced \(namespaces\), native launcher, tested just now$/m);
   });
 });
 
