@@ -89,5 +89,6 @@ function mainModel(requests: readonly MeteredRequest[]): string | null {
   const tokens = new Map<string, number>();
   for (const { kind, model, usage } of requests)
     if (kind === "answer" && model !== null) tokens.set(model, (tokens.get(model) ?? 0) + usage.input + usage.cacheRead + usage.cacheWrite);
-  return [...tokens].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? null;
+  // Without usage, as after a refused key, the last model is the one that should have answered.
+  return [...tokens].toReversed().toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }
