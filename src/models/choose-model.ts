@@ -71,7 +71,8 @@ async function chooseDefault(options: ChooseModelOptions): Promise<ChosenModel> 
   if (local !== undefined) return { model: `ollama/${local}`, because: "Ollama is running on this machine" };
   throw new Fault("auth", "no model can be used: there is no key and no local server", {
     hint: [
-      "set one of these and run again, sign in to an agent (`skein agents`), or start Ollama here (`ollama serve`):",
+      "sign in to an agent (`skein agents`), start Ollama here (`ollama serve`),",
+      "or set one of these and run again:",
       ...vendors
         .filter((vendor) => !vendor.isLocal)
         .map((vendor) => `${`export ${vendor.keyVariables[0]?.name}=...`.padEnd(29)} ${vendor.keyUrl}`),

@@ -24,15 +24,15 @@ function expectRefused(skein: TemporaryHome, ran: RunResult, pattern: RegExp, co
   expect(readdirSync(skein.home)).toEqual([]);
 }
 
-/** Lists all files except the cached sandbox check, which any command may write. */
+/** Lists all files except the cached sandbox check and the launcher, which any command may write. */
 function filesOf(folder: string): string[] {
   const entries = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
-  return entries.filter((entry) => entry.isFile() && entry.name !== "sandbox.json").map((entry) => entry.name);
+  return entries.filter((entry) => entry.isFile() && !/^(sandbox\.json|launcher-\w+)$/.test(entry.name)).map((entry) => entry.name);
 }
 
 /** One wrong use of each flag of `run`, and its message. */
 const wrongFlags: Record<string, [string[], RegExp]> = {
-  model: [["-m", "no-such-model"], /"no-such-model" is not a model name/],
+  model: [["-m", "no-such-model"], /no model "no-such-model"/],
   agent: [["-a", "nobody"], /no agent or model "nobody"/],
   "agent-arg": [["-a", "claude", "--agent-arg=--permission-mode=plan"], /skein sets --permission-mode of claude itself/],
   role: [["--role", "enginer"], /no role "enginer"[\s\S]*did you mean engineer\?/],
@@ -51,6 +51,7 @@ const wrongFlags: Record<string, [string[], RegExp]> = {
   image: [["--image", "nothing.png"], /no file .*project\/nothing\.png/],
   "tool-level": [["--tool-level", "minimall"], /did you mean "minimal"/],
   tools: [["--tools", "bash,teleport"], /unknown tool: teleport/],
+  stream: [["--stream=yes"], /--stream takes no value/],
   "no-spawn": [["--no-spawn", "--no-spawn"], /given twice/],
   "allow-nesting": [["--allow-nesting=yes"], /--allow-nesting takes no value/],
   policy: [["--policy", "work"], /workspace, readonly, plan, full/],

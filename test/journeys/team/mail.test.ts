@@ -103,7 +103,7 @@ echo x >> ${directory}/session.log; skein msg send --to ui after`);
       "does not exist",
       "65536 are allowed",
     ])
-      expect(wrong.out).toContain(words);
+      expect(wrong.err).toContain(words);
     // With namespaces such a write goes to a private copy, so the real directory has no such file.
     expect([...new Glob("**/x").scanSync({ cwd: directory })]).toEqual([]);
     await mail.drain(api);

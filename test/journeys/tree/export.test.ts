@@ -159,7 +159,7 @@ describe("diff", () => {
     expect(record).toMatchObject({
       shared_nodes: 3,
       fork: { author: "tool" },
-      a: { nodes: 1, messages: 1, tool_calls: 0, turns: 1, usage: { input: 1000 }, cost_usd: 0.25, status: "ok", files: null },
+      a: { nodes: 1, messages: 1, tool_calls: 0, turns: 1, usage: { input: 1000 }, cost_usd: 0.25, status: "ok", files: [] },
       b: { nodes: 5, messages: 2, tool_calls: 1, failed_calls: 1, first_message: expect.stringContaining("zucchini") },
     });
     const { out } = await skein.run(["diff", "main", "side"]);
