@@ -68,7 +68,7 @@ test("pause and resume of an idle session report that nothing is running", async
   const { api, session } = await createTestEngine(async function* () {
     yield ok;
   });
-  const notRunning = { session: session.id, state: "not-running", pid: null } as const;
+  const notRunning = { session: session.id, state: "not-running", pid: null, isChanged: false } as const;
   expect(await api.turn.pause({ session: session.id, force: false })).toEqual(notRunning);
   expect(await api.turn.pause({ session: session.id, force: true })).toEqual(notRunning);
   expect(await api.turn.resume({ session: session.id })).toEqual(notRunning);

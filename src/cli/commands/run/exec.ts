@@ -3,6 +3,7 @@
 import { constants } from "node:os";
 import { exitCodes, messageOf } from "../../../protocol/api/error.ts";
 import type { OutputListener } from "../../../protocol/api/ports.ts";
+import { refuseNesting } from "../../../protocol/api/nesting.ts";
 import { bareTurn } from "../../../protocol/api/turn-options.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
 import { nodeRecord } from "../../../protocol/json/records.ts";
@@ -27,6 +28,8 @@ stdout and stderr, and its exit code is returned (128 and the number of a signal
   async run(args, ctx) {
     const timeoutMs = durationFlag(args, "timeout");
     const policyValues = readPolicyFlags(args, ctx);
+    // Inside a session the store is hidden, and the search would only say that there is no session.
+    refuseNesting(ctx.enclosingSession());
     const api = await ctx.api();
     const session = await findSession(api, ctx, args.positionals[0]);
     const policy = resolvePolicy(policyValues, await api.config.values(), "minimal");
