@@ -122,6 +122,7 @@ const failureCases: FailureCase[] = [
     title: "a CLI that prints without end is stopped at the time limit",
     status: "timed-out",
     code: 124,
+    raw: /(flood )+/,
     args: ["--timeout", "4s"],
   },
   { scenario: "silent", title: "a CLI that never prints ends the turn as stalled", status: "stalled", code: 124, env: idle },
