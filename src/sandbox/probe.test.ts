@@ -2,7 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { machineKey, probeSandbox } from "./probe.ts";
+import { machineKey } from "./machine-key.ts";
+import { probeSandbox } from "./probe.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-probe-test-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

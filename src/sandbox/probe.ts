@@ -1,10 +1,11 @@
 // Finds the sandbox tier that works on this machine: a small program runs in each sandbox and tries to break out.
 // Only observed results count. They are valid until the machine or the rights of this process change.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findSystemProgram, type ProgramSearch } from "../kit/process/trusted-programs.ts";
 import { messageOf } from "../protocol/api/error.ts";
+import { kernelSettings, linkAt, readText } from "./machine-key.ts";
 import { type SandboxCommand, sandboxCommand, type SandboxCommandOptions, type SandboxSupport } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
 
@@ -29,12 +30,6 @@ const withoutLandlock = {
   lacksLandlock: true,
   why: "the kernel has no Landlock",
   hint: "use a kernel with Landlock (5.19 or newer), and name it in its lsm= option; see docs/SANDBOX.md",
-};
-
-const settings = {
-  apparmor: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-  clone: "/proc/sys/kernel/unprivileged_userns_clone",
-  maxUser: "/proc/sys/user/max_user_namespaces",
 };
 
 export async function probeSandbox(options: ProbeOptions): Promise<SandboxSupport> {
@@ -84,14 +79,6 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxSuppor
 async function readLandlockVersion(): Promise<number> {
   const [{ openRawCalls }, { landlockVersion }] = await Promise.all([import("./launch/raw-call.ts"), import("./launch/landlock.ts")]);
   return landlockVersion(openRawCalls());
-}
-
-/** Changes with the version, the boot, the namespaces, the rights of this process and the kernel settings. */
-export function machineKey(version: string): string {
-  const status = readText("/proc/self/status");
-  const rights = ["Uid", "CapEff", "NoNewPrivs", "Seccomp"].map((name) => new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "");
-  const values = Object.values(settings).map((path) => readText(path).trim());
-  return [version, readText("/proc/sys/kernel/random/boot_id").trim(), linkAt("/proc/self/ns/user"), ...rights, ...values].join(" ");
 }
 
 async function probeSeatbelt(options: ProbeOptions): Promise<SandboxSupport> {
@@ -215,24 +202,9 @@ function findTools(programs: ProgramSearch): SandboxSupport["tools"] {
 }
 
 function namespaceHint(): string {
-  if (readText(settings.apparmor).trim() === "1") return "allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
-  if (readText(settings.clone).trim() === "0") return "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1";
-  if (readText(settings.maxUser).trim() === "0") return "allow user namespaces: sysctl user.max_user_namespaces=10000";
+  if (readText(kernelSettings.apparmor).trim() === "1")
+    return "allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+  if (readText(kernelSettings.clone).trim() === "0") return "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1";
+  if (readText(kernelSettings.maxUser).trim() === "0") return "allow user namespaces: sysctl user.max_user_namespaces=10000";
   return "allow user namespaces (in a container: its security profile forbids them; see docs/SANDBOX.md)";
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-}
-
-function linkAt(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return "";
-  }
 }

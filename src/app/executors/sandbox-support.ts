@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { reasonToRefuse } from "../../kit/process/trusted-programs.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { listFormat } from "../../sandbox/launch-request.ts";
+import { machineKey } from "../../sandbox/machine-key.ts";
 import type { SandboxSupport } from "../../sandbox/sandbox-command.ts";
 import { version } from "../../version.ts";
 import { type AppContext, programSearch } from "../app-context.ts";
@@ -12,11 +13,13 @@ import { createScratchDirectory } from "./scratch-directory.ts";
 /** The cached probe result of this boot, else a new probe. `anew` ignores the cache. */
 export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {}): Promise<SandboxSupport> {
   const best = ctx.env["SKEIN_SANDBOX_BEST"] as SandboxSupport["tier"] | undefined;
-  const { machineKey, probeSandbox } = await import("../../sandbox/probe.ts");
   const key = `${machineKey(version)} ${listFormat} ${best ?? ""} ${ctx.selfCommand.join(" ")}`;
   const cached = anew ? null : readCachedSupport(ctx, key);
   if (cached !== null) return cached;
-  const { installNativeLauncher } = await import("../../sandbox/launch/native/native-launcher.ts");
+  const [{ probeSandbox }, { installNativeLauncher }] = await Promise.all([
+    import("../../sandbox/probe.ts"),
+    import("../../sandbox/launch/native/native-launcher.ts"),
+  ]);
   const support = await probeSandbox({
     selfCommand: ctx.selfCommand,
     programs: programSearch(ctx),
