@@ -35,7 +35,7 @@ test("a paused run writes, computes and requests nothing for longer than its tim
     expect(await reportOf(skein, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
     const [before, requestCount] = [sizes(skein), server.requests.length];
     expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(1);
-    expect(await skein.run(["pause", "long"])).toMatchObject({ code: 0, out: "paused long\n", err: "" });
+    expect(await skein.run(["pause", "long"])).toMatchObject({ code: 0, out: "long is already paused\n", err: "" });
     expect(await stateOf(skein, "long")).toBe("paused");
     await Bun.sleep(15_000);
     expect([sizes(skein), server.requests.length]).toEqual([before, requestCount]);

@@ -19,6 +19,7 @@ const skipAfterMs = 10;
 const longestPauseMs = 2000;
 /** For this time a writer may rely on having found no ticket: the check costs 2 µs. */
 const emptyForMs = 1;
+const maxAddAttempts = 1000;
 
 /** Runs one transaction. Returns null if the store is locked. */
 export type Attempt<T> = () => { value: T } | null;
@@ -122,15 +123,19 @@ export class WriteQueue {
     return false;
   }
 
-  /** The last writer to leave removes the directory, so it may vanish at any time. */
+  /**
+   * The last writer to leave removes the directory, so it may vanish at any time. Bun's recursive `mkdirSync` throws EEXIST
+   * if that happens while it runs.
+   */
   #add(ticket: string): void {
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
-        mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+        ignoring("EEXIST", () => mkdirSync(this.#directory, { mode: 0o700 }));
         closeSync(openSync(join(this.#directory, ticket), "a", 0o600));
         return;
       } catch (error) {
-        if (errorCode(error) !== "ENOENT") throw error;
+        // After so many attempts the store's own directory is gone.
+        if (errorCode(error) !== "ENOENT" || attempt === maxAddAttempts) throw error;
       }
     }
   }
