@@ -41,7 +41,7 @@ test("a paused run writes, computes and requests nothing for longer than its tim
     expect([sizes(skein), server.requests.length]).toEqual([before, requestCount]);
 
     expect(await reportOf(skein, "resume", "long")).toMatchObject({ state: "running", pid: run.child.pid });
-    expect(await skein.run(["resume", "long"])).toMatchObject({ code: 0, out: "resumed long\n", err: "" });
+    expect(await skein.run(["resume", "long"])).toMatchObject({ code: 0, out: "long was not paused; its turn is running\n", err: "" });
     await until(() => sizes(skein).every((size, index) => size > before[index]!), "both loops continue");
     await Bun.write(join(skein.project, "end"), "");
     expect(await run.ended).toMatchObject({ code: 0 });
