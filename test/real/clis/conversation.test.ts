@@ -77,7 +77,7 @@ test("listings, exports and the context name the agents", async () => {
 test("a run prints the calls of an agent while it works", async () => {
   server.setScript({ steps: [{ text: "Let me see.", calls: [{ input: { command: "expr 61000 + 300" } }] }], final: "All is well." });
   const ran = await skein.run(["run", "-a", "claude", "-m", "claude-sonnet-4-5", "look"]);
-  expect([ran.code, ran.out]).toEqual([0, "All is well.\n"]);
+  expect([ran.code, ran.out]).toEqual([0, "Let me see.\nAll is well.\n"]);
   expect(ran.err).toMatch(
     /^claude · anthropic\/claude-sonnet-4-5 · policy workspace · session \w+\n• Bash expr 61000 \+ 300\n {2}61300\nok · 2 steps · in [\d.]+k out \d+ · \$0\.\d+ · .* · session \w+\n$/,
   );
