@@ -55,7 +55,8 @@ test("claude and codex read, discuss and vote in a group with a model; no file i
   const statements = nodes.flatMap((node) => node.said ?? []);
   // The price of Codex's default model may be unknown.
   for (const { who, cost_usd } of statements) if (who !== "codex") expect(cost_usd).toBeGreaterThan(0);
-  expect(done.output["cost_usd"]).toEqual(statements.some(({ cost_usd }) => cost_usd === null) ? null : expect.any(Number));
+  expect(done.output["cost_usd"]).toBeGreaterThan(0);
+  expect(done.output["cost_is_partial"] ?? false).toBe(statements.some(({ cost_usd }) => cost_usd === null));
   expect(existsSync(join(skein.project, "written"))).toBe(false);
   const results = server.main().filter(({ text }) => text.includes("the-word-in-the-notes"));
   expect(results.length).toBeGreaterThanOrEqual(2 * agents.length);
