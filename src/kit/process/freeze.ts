@@ -1,5 +1,5 @@
 // Pauses and resumes processes with SIGSTOP and SIGCONT.
-import { descendantsOf, isStopped, sendSignal } from "./processes.ts";
+import { descendantsOf, isStopped, processStartTime, sendSignal } from "./processes.ts";
 
 const maxRounds = 100;
 
@@ -20,7 +20,15 @@ export function freeze(listPids: () => number[]): number[] {
       if (!isStopped(pid) && sendSignal(pid, "SIGSTOP")) frozen.push(pid);
     }
   }
+  waitForStop(frozen);
   return frozen;
+}
+
+/** A process may still finish a write: SIGSTOP takes effect when it is scheduled next. Linux only, at most 100 ms. */
+function waitForStop(pids: readonly number[]): void {
+  if (process.platform !== "linux") return;
+  const isRunning = (pid: number) => processStartTime(pid) !== null && !isStopped(pid);
+  for (let round = 0; round < maxRounds && pids.some(isRunning); round += 1) Bun.sleepSync(1);
 }
 
 export function thaw(pids: readonly number[]): void {
