@@ -19,7 +19,7 @@ test("a message can have completed paths, pastes and images, and follow a shell 
     await until(ready);
 
     await press("!seq 3; exit 4", "Enter");
-    await until(/> bash\(seq 3; exit 4\) -- .*1 2 3[^]*\[INSERT\] \[idle\]/);
+    await until(/> bash\(seq 3; exit 4\) -- exit code 4\s+│ 1\s+│ 2\s+│ 3[^]*\[INSERT\] \[idle\]/);
     await press("see @ma");
     await until(/│ @src\/main\.py +│/);
     await press("Tab");

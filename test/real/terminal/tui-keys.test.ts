@@ -135,7 +135,7 @@ for (const size of [
 
       await press("i", "change", "Enter");
       const first = await until(/── ok · 2 steps[^]*\[INSERT\] \[idle\]/);
-      expect(first).toMatch(/\[i:\S+\(c:8\S+\) o:\S+ \| .*\$0\.\d\d\] \[NET: off\] \[SANDBOX: (on|partly|off)\]/);
+      expect(first).toMatch(/\[(i:\S+\(c:8\S+\) o:\S+ \| )?total i:.*\$0\.\d\d\] \[NET: off\] \[SANDBOX: (on|partly|off)\]/);
       await press("Escape");
       await check(moving);
       await check(folding);

@@ -74,7 +74,7 @@ test("quitting warns of a running turn in another session, and a new branch has 
     expect(sessions).toMatch(/← [0-9a-f]{8} +(just )?now *│/);
     expect(sessions).toMatch(/│ {3}[0-9a-f]{8} +(just )?now +take your time/);
     await press("Escape", "!seq 3", "Enter");
-    await until(/> bash\(seq 3\) -- .*1 2 3[^]*\[INSERT\] \[idle\]/);
+    await until(/> bash\(seq 3\)\s+│ 1\s+│ 2\s+│ 3[^]*\[INSERT\] \[idle\]/);
     await press("C-c", "C-c");
     await until("quitting stops a turn in another session; quit again, or see :agents");
     await press("Escape", ":q", "Enter");
