@@ -5,7 +5,7 @@ export type ModelPrice = { input: number | null; output: number | null; cacheRea
 
 export type ModelSettings = { temperature: number | null; maxOutputTokens: number | null; price: ModelPrice };
 
-/** By full name, without an effort. */
+/** The keys are full names of models, without an effort. */
 export type ModelSettingsTable = Readonly<Record<string, ModelSettings>>;
 
 export function settingsFor(table: ModelSettingsTable, vendor: string, model: string): ModelSettings | null {

@@ -4,7 +4,7 @@ import type { Api } from "../../protocol/api/api.ts";
 import { callsOf, mainArgument, type CallPart, type Node } from "../../protocol/tree/node.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
 
-/** By id, in the order of their start. */
+/** The calls by their id, in the order of their start. */
 export type OpenCalls = ReadonlyMap<string, Pick<CallPart, "name" | "input">>;
 
 /** The open calls after a node. An answer closes all calls before it. */

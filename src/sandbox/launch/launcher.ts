@@ -70,7 +70,7 @@ function runRow(number: number, values: number[], { calls, data, base, execute }
 
 type AllowArguments = [ruleset: number, directory: number, names: number, forDirectory: number, forFile: number];
 
-/** As in native/launcher.c: a directory or an entry that can't be opened is not allowed. */
+/** Does the same as native/launcher.c: a directory or an entry that can't be opened is not allowed. */
 function allowEntries(args: AllowArguments, { calls, data, base }: Omit<RowContext, "execute">): number {
   const [ruleset, directory, names, forDirectory, forFile] = args;
   const path = textAt(data, directory - base);

@@ -1,4 +1,4 @@
-// What a client of `skein mcp` reads about a turn that still runs: its activity, its output and its cost so far.
+// Tests the answers to a client of `skein mcp` about a turn that still runs: its activity, its output and its cost so far.
 import { expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What a person sees while a turn runs, in a real terminal of 80x24. Needs tmux, so only .ci/run runs it, not npm test.
+// Tests the live output of a running turn in a real terminal of 80x24. It needs tmux, so only .ci/run runs it, not npm test.
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -98,7 +98,7 @@ test("a config that is exchanged with a trusted one never widens rights", async 
   expect(seen).toContain("a/trusted workspace on");
 });
 
-/** What a tool exchanges with a link to the user's keys, while the next sandbox is prepared. */
+/** Paths that a tool exchanges with a link to the user's keys, while the next sandbox is prepared. */
 const exchangedPaths: Record<string, { path: string; files: Record<string, string> }> = {
   "the plan": { path: ".skein/plan.md", files: { ".skein/plan.md": "plan" } },
   "git's hooks": { path: ".git/hooks", files: { ".git/HEAD": "ref: refs/heads/main", ".git/objects/x": "", ".git/hooks/x": "" } },

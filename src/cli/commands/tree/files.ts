@@ -53,7 +53,7 @@ async function runDiff(args: Args, ctx: CommandContext, { from, to }: { from: st
   return printReport(args, ctx, {
     json: { ...stat, patch },
     text: () => (patch === "" ? "nothing changed\n" : patchText(patch, ctx)),
-    // Not among the lines of the patch, so that it can be applied.
+    // Remarks are printed apart from the patch, so that the patch can be applied.
     remarks: (style) => othersText(stat.others, style),
   });
 }
