@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { familyMembers, killAll } from "./processes.ts";
@@ -56,15 +56,16 @@ test("a program that a signal ends has no exit code", async () => {
 });
 
 test("a program that can't be started is an error, and leaves no descriptor open", async () => {
-  const open = () => new Bun.Glob("*").scanSync({ cwd: "/proc/self/fd", onlyFiles: false });
+  const countDescriptors = () => readdirSync("/proc/self/fd").length;
   await bash(":");
-  const before = [...open()].length;
+  const before = countDescriptors();
   for (let count = 0; count < 5; count += 1) {
-    expect(bash(":", { command: ["/nonexistent/program"] })).rejects.toThrow();
-    await bash(":", { cwd: "/nonexistent" }).catch(() => undefined);
+    await expect(bash(":", { command: ["/nonexistent/program"] })).rejects.toThrow();
+    await expect(bash(":", { cwd: "/nonexistent" })).rejects.toThrow();
     await bash(":");
   }
-  expect([...open()].length).toBeLessThanOrEqual(before + 1);
+  // Bun closes the pipes of an ended program some time after its exit. Each failed start would leave at least one open.
+  while (countDescriptors() > before + 1) await Bun.sleep(5);
 });
 
 test("a background process does not delay the result, and continues", async () => {
