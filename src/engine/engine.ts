@@ -20,7 +20,7 @@ import { steer, takeBack } from "./control/steer.ts";
 import { watchSession } from "./control/watch.ts";
 import { describeSession } from "./history/describe.ts";
 import { renderContext, resolveHandle, searchNodes } from "./tree/read-tree.ts";
-import { diffFiles, planRestore, restoreFiles } from "./files/files-methods.ts";
+import { diffFiles, planRestore, readBranchFiles, restoreFiles } from "./files/files-methods.ts";
 import { addSession, graft } from "./tree/graft.ts";
 import { searchHistory } from "./history/search-history.ts";
 import { importTranscript } from "./tree/import.ts";
@@ -191,7 +191,7 @@ export function createEngine(deps: EngineDeps): Api {
     transcript: { import: (params) => importTranscript(deps, params) },
     search: { find: (params) => searchNodes(deps, params) },
     history: { search: (params) => searchHistory(deps, params) },
-    branch: { compare: (params) => compareBranches(deps, params) },
+    branch: { compare: (params) => compareBranches(deps, params), files: (params) => readBranchFiles(deps, params) },
     handle: { resolve: (params) => resolveHandle(deps, params) },
     usage: { report: async ({ by, project }) => (deps.hasStore() ? (await deps.store()).usage(by, project) : []) },
     store: { verify: async (params) => (await deps.store()).verify(params) },

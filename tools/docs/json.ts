@@ -48,6 +48,7 @@ const sections: readonly Section[] = [
   ["msg read", "`msg read --json` prints an array; a file in an inbox is one.", team.mailMessage],
   ["msg list", "`msg list --json` prints one.", team.mailList],
   ["Export: first line", "`export --format jsonl` prints a transcript of the whole tree, with more fields in each line.", printed.exportHeader],
+  ["Export: files", "`export --format json` prints one as `files`.", printed.exportedFiles],
   ["Export: every other line", "One part of one node; parents come before their children.", printed.exportLine],
   ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", printed.transcriptHeader],
   ["Transcript: every other line", "One part of one node. A crash can leave an incomplete last line; readers ignore it.", printed.transcriptLine],

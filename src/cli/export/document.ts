@@ -5,10 +5,17 @@ import { speakerLabel } from "../../protocol/team/group.ts";
 import type { Node } from "../../protocol/tree/node.ts";
 import { addSpent, withSubSessions, zeroSpent } from "../../protocol/tree/usage.ts";
 import { blocksOf, type ExportBlock, type ResolveHandle } from "./blocks.ts";
+import type { ExportedFiles } from "../../protocol/tree/views.ts";
 import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 import { segmentsOf, type Segment } from "./segments.ts";
 
-export type Document = { session: Session; view: TreeView; resolve: ResolveHandle };
+export type Document = {
+  session: Session;
+  view: TreeView;
+  resolve: ResolveHandle;
+  /** The file changes of the session's branch; null in a format without them. */
+  files: ExportedFiles | null;
+};
 
 export function titleOf({ session }: Document): string {
   return session.name ?? session.task?.split("\n", 1)[0]?.slice(0, 120) ?? sessionLabel(session);

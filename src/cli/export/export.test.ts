@@ -41,7 +41,7 @@ const session: Session = {
 const documentOf = (nodes: Node[], change: Partial<Session> = {}, resolve: Document["resolve"] = async () => null): Document => {
   const changed = { ...session, ...change };
   const view: TreeView = { nodes, sessions: [changed], turns: [] };
-  return { session: changed, view, resolve };
+  return { session: changed, view, resolve, files: null };
 };
 const joinPieces = async (pieces: AsyncIterable<string>) => (await Array.fromAsync(pieces)).join("");
 

@@ -4,6 +4,7 @@ import { ansiRuns, type TextStyle, stripAnsi } from "../../kit/text/ansi.ts";
 import { type ImageData, type Node, shortId } from "../../protocol/tree/node.ts";
 import { type ExportBlock, imageUrl, type ToolBlock, toolSign, toolTexts } from "./blocks.ts";
 import { branchTitle, type Document, type ExportNode, sectionsOf, tipLabel, treeFacts, timeText, titleOf } from "./document.ts";
+import { filesSection } from "./file-changes.ts";
 import { pageStyle } from "./html-style.ts";
 import type { Segment } from "./segments.ts";
 
@@ -14,6 +15,7 @@ export async function* htmlDocument(document: Document): AsyncGenerator<string> 
     for await (const node of nodes) yield* article(node);
     yield `${branchLinks(segment)}</section>\n`;
   }
+  yield filesHtml(document);
   yield "</main>\n</body>\n</html>\n";
 }
 
@@ -77,6 +79,17 @@ function blockHtml(block: ExportBlock, node: Node): string {
     case "tool":
       return toolHtml(block);
   }
+}
+
+function filesHtml({ session, files }: Document): string {
+  const section = filesSection(session, files);
+  if (section === null) return "";
+  const blocks = section.blocks.map((block) => {
+    if (block.kind === "patch") return `<details><summary>diff</summary><pre>${escaped(block.text)}</pre></details>`;
+    const title = block.title === null ? "" : `<p>${escaped(block.title)}</p>`;
+    return `${title}<ul>${block.lines.map((line) => `<li><code>${escaped(line)}</code></li>`).join("")}</ul>`;
+  });
+  return `<section class="root" id="files"><h2>${escaped(section.title)}</h2>\n${blocks.join("\n")}</section>\n`;
 }
 
 const signClasses = { "→": "", "✗": ' class="bad"', "✓": ' class="ok"' };

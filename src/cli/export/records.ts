@@ -1,4 +1,5 @@
 // Exports a tree for programs: one JSON document, or transcript lines that `import` reads back without loss.
+import { toPrintedJson } from "../../protocol/json/json-case.ts";
 import { interruptedRecord, nodeRecord, sessionRecord, turnRecord } from "../../protocol/json/records.ts";
 import type { Handle } from "../../protocol/tree/handle.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
@@ -19,7 +20,7 @@ export async function* jsonlDocument({ session, view }: Document, readOutput: Re
   }
 }
 
-export async function* jsonDocument({ session, view, resolve }: Document): AsyncGenerator<string> {
+export async function* jsonDocument({ session, view, resolve, files }: Document): AsyncGenerator<string> {
   const head = { session_id: session.id, tree_id: session.tree };
   yield `${JSON.stringify(head).slice(0, -1)},\n"sessions": ${list(view.sessions.map(sessionRecord))},\n`;
   yield `"turns": ${list(view.turns.map(turnRecord))},\n"interrupted": ${list((view.interrupted ?? []).map(interruptedRecord))},\n"nodes": [`;
@@ -32,7 +33,7 @@ export async function* jsonDocument({ session, view, resolve }: Document): Async
     yield `${separator}\n${JSON.stringify({ source: handle.source, identifier: handle.identifier, text })}`;
     separator = ",";
   }
-  yield "\n]}\n";
+  yield `\n],\n"files": ${JSON.stringify(toPrintedJson(files))}}\n`;
 }
 
 function list(records: unknown[]): string {

@@ -3,6 +3,7 @@ import { stripAnsi } from "../../kit/text/ansi.ts";
 import { type ImageData, type Node, shortId } from "../../protocol/tree/node.ts";
 import { type ExportBlock, imageUrl, toolSign, toolTexts } from "./blocks.ts";
 import { branchTitle, type Document, sectionsOf, treeFacts, timeText, titleOf } from "./document.ts";
+import { type FilesBlock, filesSection } from "./file-changes.ts";
 import type { Segment } from "./segments.ts";
 
 type TextFormat = {
@@ -11,6 +12,7 @@ type TextFormat = {
   branch: (segment: Segment, from: string) => string;
   node: (node: Node, author: string, labels: string[]) => string;
   block: (block: ExportBlock) => string;
+  files: (title: string, blocks: FilesBlock[]) => string;
 };
 
 export const textDocument = (document: Document) => formatDocument(document, textFormat);
@@ -25,6 +27,8 @@ async function* formatDocument(document: Document, format: TextFormat): AsyncGen
       for (const block of blocks) yield `\n${format.block(block)}\n`;
     }
   }
+  const files = filesSection(document.session, document.files);
+  if (files !== null) yield `\n${format.files(toOneLine(files.title), files.blocks)}\n`;
 }
 
 function toOneLine(text: string): string {
@@ -64,6 +68,14 @@ const textFormat: TextFormat = {
       }
     }
   },
+  files: (title, blocks) => {
+    const blockText = (block: FilesBlock) => {
+      if (block.kind === "patch") return indentText(block.text);
+      const [head, indent] = block.title === null ? ["", "  "] : [`  ${block.title}\n`, "    "];
+      return `${head}${block.lines.map((line) => indent + toOneLine(line)).join("\n")}`;
+    };
+    return [`${"-".repeat(72)}\n${title}`, ...blocks.map(blockText)].join("\n\n");
+  },
 };
 
 const markdownFormat: TextFormat = {
@@ -88,9 +100,17 @@ const markdownFormat: TextFormat = {
         const argument = toOneLine(block.argument);
         const head = `${toolSign(block)} **${escaped(toOneLine(block.name))}**${argument === "" ? "" : ` ${inlineCode(argument)}`}`;
         const pictures = (block.result?.images ?? []).map(picture);
-        return [head, ...toolTexts(block).map(fenced), ...pictures].join("\n\n");
+        return [head, ...toolTexts(block).map((text) => fenced(text)), ...pictures].join("\n\n");
       }
     }
+  },
+  files: (title, blocks) => {
+    const blockText = (block: FilesBlock) => {
+      if (block.kind === "patch") return fenced(block.text, "diff");
+      const head = block.title === null ? "" : `${block.title}\n\n`;
+      return `${head}${block.lines.map((line) => `- ${escaped(toOneLine(line))}`).join("\n")}`;
+    };
+    return [`---\n\n## ${escaped(title)}`, ...blocks.map(blockText)].join("\n\n");
   },
 };
 
@@ -104,10 +124,10 @@ function escaped(text: string): string {
 }
 
 /** A fence that no line of the text can close. */
-function fenced(text: string): string {
+function fenced(text: string, language = ""): string {
   const clean = stripAnsi(text).replace(/\n+$/, "");
   const fence = "`".repeat(Math.max(3, longestTicks(clean) + 1));
-  return `${fence}\n${clean}\n${fence}`;
+  return `${fence}${language}\n${clean}\n${fence}`;
 }
 
 function inlineCode(text: string): string {

@@ -1,12 +1,14 @@
-// The methods `files.*`: compares recorded states of a project's files, and restores one.
+// The methods `files.*` and `branch.files`: compares recorded states of a project's files, and restores one.
 // Moving in the tree never changes files; only `restoreFiles` does.
 import type { FilesDiff, FilesRestorePlan } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
 import type { OtherChange } from "../../protocol/tree/file-changes.ts";
 import type { Node } from "../../protocol/tree/node.ts";
+import type { BranchFilesReport } from "../../protocol/tree/views.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
+import { branchFiles } from "./branch-files.ts";
 import { creditChanges, type ComparedState } from "./credit-changes.ts";
 import type { Credit } from "./other-changes.ts";
 import { requireState } from "./file-states.ts";
@@ -49,6 +51,16 @@ export async function restoreFiles(deps: EngineDeps, plan: Pick<FilesRestorePlan
       hint: "run the command again to see the current diff",
     });
   await snapshots.restore(plan.project, plan.from, plan.to);
+}
+
+/** The branch is a session's path from its first node to its tip. */
+export async function readBranchFiles(deps: EngineDeps, params: { session: string }): Promise<BranchFilesReport> {
+  const store = await deps.store();
+  const path = await store.path((await store.findSession(params.session, null)).tip);
+  const branch = await branchFiles(store, deps.snapshots, { path, start: 0 });
+  if (branch === null) return { project: null, files: null, otherFiles: [], unknownFiles: 0, patch: "" };
+  const { project, changes, others, unknown, patch } = branch;
+  return { project, files: changes, otherFiles: others, unknownFiles: unknown, patch };
 }
 
 async function diffStates(deps: EngineDeps, snapshots: Snapshots, from: ComparedState, to: ComparedState): Promise<FilesDiff> {

@@ -5,7 +5,7 @@ import { toolLevels } from "../api/policy.ts";
 import { renamedFields } from "../json/field-names.ts";
 import { count, fields, nullableText, texts, time } from "./fields.ts";
 import type { event } from "./events.ts";
-import { diffFields, restoreFields, turnInfo } from "./results.ts";
+import { branchFilesFields, diffFields, restoreFields, turnInfo } from "./results.ts";
 import type { printedRole } from "./setup.ts";
 import {
   askFields,
@@ -189,6 +189,16 @@ export const exportHeader = fields({
     turns: z.array(fields({ ...turnFields, policy: z.record(z.string(), z.unknown()) }, renamedFields.turn)),
   }).describe("every session and turn of the tree"),
 });
+
+/** The file changes of the exported session's branch. */
+export const exportedFiles = fields({
+  ...branchFilesFields,
+  problem: nullableText.describe("the reason why the changes can't be read"),
+  moreFiles: count.describe("changes that are not in `files`; --whole includes them"),
+  moreOtherFiles: count.describe("changes that are not in `other_files`; --whole includes them"),
+  patchCutBytes: count.describe("bytes of the diff that are not in `patch`; --whole includes them"),
+});
+export type ExportedFiles = z.output<typeof exportedFiles>;
 
 export type TreeHeader = z.input<typeof exportHeader>;
 

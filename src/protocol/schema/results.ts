@@ -163,6 +163,12 @@ export const description = fields({
 export type Description = z.output<typeof description>;
 export type SessionType = Description["sessionType"];
 
+const creditedFiles = {
+  files: files.nullable().describe("made by its own turns; null if its files are not recorded"),
+  otherFiles: otherFiles.describe("not by this branch: made by a person or another session while it worked"),
+  unknownFiles: count.describe("answers with calls whose files are not known"),
+};
+
 /** Work of one branch after the fork. */
 const branchSide = fields({
   session: session.nullable().describe("null if a node was named"),
@@ -180,9 +186,7 @@ const branchSide = fields({
   status: status.nullable().describe("the status of its last turn"),
   firstMessage: nullableText,
   answer: nullableText,
-  files: files.nullable().describe("made by its own turns; null if its files are not recorded"),
-  otherFiles: otherFiles.describe("not by this branch: made by a person or another session while it worked"),
-  unknownFiles: count.describe("answers with calls whose files are not known"),
+  ...creditedFiles,
 }).meta({ id: "Branch" });
 export type BranchSide = z.output<typeof branchSide>;
 
@@ -193,6 +197,15 @@ export const branchComparison = fields({
   b: branchSide,
 });
 export type BranchComparison = z.output<typeof branchComparison>;
+
+export const branchFilesFields = {
+  project: nullableText.describe("the project of its last recorded call; null if no call was recorded"),
+  ...creditedFiles,
+  patch: z.string().describe("unified diff of `files`, at most 16 MB"),
+};
+/** The file changes of a whole branch, from its first node on. */
+export const branchFiles = fields(branchFilesFields);
+export type BranchFilesReport = z.output<typeof branchFiles>;
 
 // --- nodes and handles ----------------------------------------------------------------------------------
 

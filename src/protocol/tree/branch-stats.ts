@@ -1,6 +1,6 @@
 // The figures of a branch, for every comparison of two branches that users see.
 import { pluralize } from "../../kit/text/cut-text.ts";
-import type { OtherChange } from "./file-changes.ts";
+import type { FileChange, OtherChange } from "./file-changes.ts";
 import { shortId } from "./node.ts";
 import { sessionLabel } from "./turn.ts";
 import { costText } from "./usage-text.ts";
@@ -18,7 +18,13 @@ export const branchStats: readonly [name: string, figure: (side: BranchSide) => 
   ["other files", ({ otherFiles }) => String(otherFiles.length)],
 ];
 
-export const changeSigns = { added: "A", modified: "M", deleted: "D" };
+const changeSigns = { added: "A", modified: "M", deleted: "D" };
+
+/** One line: "M src/a.ts +3 -1". The path is not cleaned. */
+export function changeText({ kind, path, added, removed, big, binary }: FileChange): string {
+  const counts = big ? "(big)" : binary ? "(binary)" : `+${added} -${removed}`;
+  return `${changeSigns[kind]} ${path} ${counts}`;
+}
 
 export const notByBranchText = "not by this branch:";
 
@@ -29,7 +35,7 @@ export function writersText({ by, unclear }: Pick<OtherChange, "by" | "unclear">
 }
 
 /** A line about calls whose files are not known; null if there are none. */
-export function unknownFilesText({ unknownFiles }: BranchSide): string | null {
+export function unknownFilesText({ unknownFiles }: Pick<BranchSide, "unknownFiles">): string | null {
   return unknownFiles === 0 ? null : `${pluralize(unknownFiles, "answer")} with tool calls could not be recorded; more may have changed`;
 }
 

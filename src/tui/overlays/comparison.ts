@@ -1,7 +1,7 @@
 // Renders the comparison of two branches: where they diverge, and the steps, cost and files of each after that.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { groupDigits } from "../../kit/text/cut-text.ts";
-import { branchStats, branchName, changeSigns, notByBranchText, unknownFilesText, writersText } from "../../protocol/tree/branch-stats.ts";
+import { branchStats, branchName, changeText, notByBranchText, unknownFilesText, writersText } from "../../protocol/tree/branch-stats.ts";
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import { shortId, textOf } from "../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";
@@ -46,8 +46,8 @@ function sideLines(side: BranchSide): BoxLine[] {
   ];
 }
 
-function fileText({ kind, path, added, removed }: FileChange): string {
-  return `${changeSigns[kind]} ${stripAnsi(path)} +${added} -${removed}`;
+function fileText(change: FileChange): string {
+  return stripAnsi(changeText(change));
 }
 
 function quote(text: string): string {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NewNode } from "../../../src/protocol/tree/node.ts";
-import { comparison, exportHeader, exportLine, foundNode } from "../../../src/protocol/fixtures/printed-schemas.ts";
+import { comparison, exportedFiles, exportHeader, exportLine, foundNode } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { nodeOfLines, type TreeHeader, type TreeLine } from "../../../src/protocol/json/tree-lines.ts";
 import { openStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
@@ -262,6 +262,64 @@ describe("export", () => {
     const record = (await skein.run(["export", "main", "--json"])).json();
     expect(record).toMatchObject({ sessions: [{}, {}], turns: [{}, {}], outputs: [{ source: "bash" }] });
     expect(record["nodes"]).toHaveLength(9);
+  });
+
+  test("an export lists the file changes of its branch, and names those of another session and of a person", async () => {
+    const server = startModelServer(shellScript(["true"]));
+    using skein = temporaryHome(vendorEnv(server.url));
+    rmSync(join(skein.project, ".git"), { recursive: true });
+    Bun.spawnSync(["git", "init", "-q"], { cwd: skein.project });
+    const run = async (command: string, ...args: string[]) => {
+      server.setScript(shellScript([command]));
+      expect(await skein.run(["run", "-m", wireModels.anthropic, "--json", ...args])).toMatchObject({ code: 0 });
+    };
+    try {
+      await run(`echo '${key}' > own.txt; printf 'two\\rthree\\n' > '<b>.txt'`, "first", "--session", "a");
+      await run("echo other > other.txt", "beside", "--session", "b");
+      writeFileSync(join(skein.project, "hand.txt"), "by hand\n");
+      await run("echo more >> own.txt", "go on", "--session", "a");
+      const { out: markdown } = await skein.run(["export", "a", "--format", "md"]);
+      expect(markdown).toContain("## files changed by a\n\n- A \\<b\\>.txt +1 -0\n- A own.txt +2 -0\n");
+      expect(markdown).toContain("not by this branch:\n\n- A hand.txt +1 -0 (not by an agent)\n- A other.txt +1 -0 (by b)\n");
+      expect(markdown).toMatch(/```diff\n[^`]*\+twothree\n[^`]*\+more\n```/);
+      const { out: text } = await skein.run(["export", "a"]);
+      expect(text).toContain("files changed by a\n\n  A <b>.txt +1 -0\n  A own.txt +2 -0\n\n  not by this branch:\n    A hand.txt");
+      const { out: page } = await skein.run(["export", "a", "--format", "html"]);
+      expect(page).toContain("<h2>files changed by a</h2>");
+      expect(page).toContain("<li><code>A &lt;b&gt;.txt +1 -0</code></li>");
+      const files = exportedFiles.parse((await skein.run(["export", "a", "--json"])).json()["files"]);
+      expect(files).toMatchObject({ problem: null, unknown_files: 0, more_files: 0, patch_cut_bytes: 0 });
+      expect(files.files?.map(({ path }) => path)).toEqual(["<b>.txt", "own.txt"]);
+      expect(files.other_files.map(({ path, by }) => [path, by[0]?.name ?? null])).toEqual([
+        ["hand.txt", null],
+        ["other.txt", "b"],
+      ]);
+      for (const format of ["text", "md", "html", "json"]) {
+        const { out } = await skein.run(["export", "a", "--format", format, "--redact"]);
+        expect(out).toContain("own.txt");
+        expect(out.includes(key)).toBe(false);
+      }
+      await run("seq 1 20000 > long.txt; seq 1 250 | xargs -I% touch f%", "much", "--session", "a");
+      const { out: cut } = await skein.run(["export", "a", "--format", "md"]);
+      expect(cut).toContain("- and 53 more\n");
+      expect(cut).toMatch(/bytes of the diff not shown/);
+      expect((await skein.run(["export", "a", "--format", "md", "--whole"])).out).toContain("+20000\n");
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test("an export without recorded files says so, and one without changes has no section about files", async () => {
+    using skein = temporaryHome();
+    await storeSampleTree(skein);
+    const { out } = await skein.run(["export", "main"]);
+    expect(out).toContain("files changed by main\n\n  the file changes were not recorded\n");
+    expect(exportedFiles.parse((await skein.run(["export", "main", "--json"])).json()["files"])).toMatchObject({ files: null, patch: "" });
+    expect(await skein.run(["new", "plain"])).toMatchObject({ code: 0 });
+    expect(await skein.run(["add", "plain", "a remark"])).toMatchObject({ code: 0 });
+    const plain = (await skein.run(["export", "plain"])).out;
+    expect(plain).toContain("a remark");
+    expect(plain).not.toContain("files changed");
   });
 
   test("with --redact no export format contains a key, an email address or the home directory", async () => {

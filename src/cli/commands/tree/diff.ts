@@ -3,12 +3,11 @@ import { groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
 import {
   branchStats,
   branchName,
-  changeSigns,
+  changeText,
   notByBranchText,
   unknownFilesText,
   writersText,
 } from "../../../protocol/tree/branch-stats.ts";
-import type { FileChange } from "../../../protocol/tree/file-changes.ts";
 import { nodeSummary } from "../../../protocol/tree/node-summary.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../../protocol/tree/views.ts";
@@ -38,15 +37,14 @@ function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, style: St
   const nameOf = (side: BranchSide) => style.green(stripControls(branchName(side)));
   const sideText = (side: BranchSide) => {
     if (side.nodes === 0) return `${nameOf(side)}\n  nothing after that\n`;
-    const fileText = ({ kind, path, added, removed }: FileChange) => `${changeSigns[kind]} ${path} +${added} -${removed}`;
     const unknown = unknownFilesText(side);
     const lines = [
       ...(side.firstMessage === null ? [] : [excerpt("  ○", side.firstMessage)]),
       ...(side.answer === null ? [] : [excerpt("  ●", side.answer)]),
-      ...(side.files ?? []).map((file) => excerpt(" ", fileText(file))),
+      ...(side.files ?? []).map((file) => excerpt(" ", changeText(file))),
       ...(unknown === null ? [] : [excerpt(" ", unknown)]),
       ...(side.otherFiles.length === 0 ? [] : [`  ${style.dim(notByBranchText)}`]),
-      ...side.otherFiles.map((file) => style.dim(excerpt("   ", `${fileText(file)}  (${writersText(file)})`))),
+      ...side.otherFiles.map((file) => style.dim(excerpt("   ", `${changeText(file)}  (${writersText(file)})`))),
     ];
     return `${[nameOf(side), ...lines].join("\n")}\n`;
   };

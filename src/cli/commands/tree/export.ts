@@ -15,6 +15,7 @@ import { jsonFlag } from "../../parse/args.ts";
 import type { Command, CommandContext } from "../../parse/command.ts";
 import { imageUrl } from "../../export/blocks.ts";
 import type { Document } from "../../export/document.ts";
+import { loadFileChanges } from "../../export/file-changes.ts";
 import { htmlDocument } from "../../export/html.ts";
 import { jsonDocument, jsonlDocument, type ReadOutput } from "../../export/records.ts";
 import { markdownDocument, textDocument } from "../../export/text.ts";
@@ -36,6 +37,8 @@ export const exportCommand: Command = {
     jsonFlag,
   ],
   notes: `\`skein import\` reads jsonl back without loss. --redact does not change pictures.
+All other formats end with the file changes that the session's own turns made.
+Changes by a person or another session are listed as not by this branch.
 
 Examples:
   skein export --format html -o session.html
@@ -68,6 +71,11 @@ export async function writeTree(
     // Programs get the drafts of killed turns apart from the nodes, because those are not stored.
     view: format === "json" || format === "jsonl" ? shown.view : withInterrupted(shown.view),
     resolve: (handle) => resolveText(api, handle, { maxBytes, redact }),
+    // `import` reads jsonl back, and the changes belong to this machine's records.
+    files:
+      format === "jsonl"
+        ? null
+        : await loadFileChanges(api, tree.session.id, { maxFiles: isWhole ? null : maxListedFiles, maxPatchBytes: maxBytes, redact }),
   };
   const pieces = {
     text: textDocument,
@@ -81,6 +89,7 @@ export async function writeTree(
 }
 
 const excerptBytes = 64 * 1024;
+const maxListedFiles = 200;
 
 type Redact = (text: string) => string;
 

@@ -1,7 +1,7 @@
 // Methods on sessions and their trees.
 import { z } from "zod";
 import * as is from "../fields.ts";
-import { branchComparison, description, plan, purgeReport, sessionView, treeView } from "../results.ts";
+import { branchComparison, branchFiles, description, plan, purgeReport, sessionView, treeView } from "../results.ts";
 import { node, session } from "../tree.ts";
 import { inDirectory, inSession, nothing, optionalFlag, type Method } from "./method.ts";
 
@@ -107,6 +107,11 @@ export const sessionMethods = {
     params: { a: is.name, b: is.name, ...inDirectory },
     result: branchComparison,
     summary: "Compares two sessions or nodes: where they fork, and the work of each after that.",
+  },
+  "branch.files": {
+    params: inSession,
+    result: branchFiles,
+    summary: "Returns the file changes that a session's branch made, and those that others made meanwhile.",
   },
   "plan.read": {
     params: inDirectory,
