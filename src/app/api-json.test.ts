@@ -143,6 +143,8 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   for (const row of ["plan.make", "plan.read"] as const) await ask(row, { directory: project });
   await ask("session.leaves", { session: session.id });
   await ask("session.find", { wanted: "main", directory: project });
+  await ask("session.undo", { session: session.id });
+  await ask("session.redo", { session: session.id });
   await ask("session.move", { session: forked.id, node: null });
   await ask("session.rename", { session: forked.id, name: "third" });
   await ask("session.use", { session: session.id, directory: project });

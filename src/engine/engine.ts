@@ -162,6 +162,8 @@ export function createEngine(deps: EngineDeps): Api {
       find: ({ wanted, directory }) => findSession(deps, wanted, directory),
       fork: (params) => tree.fork(deps, params),
       move: (params) => tree.move(deps, params),
+      undo: async (params) => (await import("./tree/undo-turn.ts")).undoTurn(deps, params),
+      redo: async (params) => (await import("./tree/undo-turn.ts")).redoTurn(deps, params),
       rename: (params) => tree.rename(deps, params),
       archive: (params) => tree.archive(deps, params),
       restore: (params) => tree.restore(deps, params),

@@ -147,7 +147,7 @@ export type SessionFilter = {
 };
 
 export type SessionChange = Partial<
-  Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript" | "source">
+  Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript" | "source" | "undone">
 >;
 
 /** From the start of its first turn to the end of its last; `endedAt` is null while a turn runs. */

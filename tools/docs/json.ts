@@ -34,6 +34,7 @@ const sections: readonly Section[] = [
   ["purge", "`purge --json` prints one.", results.purgeReport],
   ["files diff", "`files diff --json` prints one.", printed.printedDiff],
   ["files restore", "`files restore --json` prints one.", printed.printedRestore],
+  ["undo and redo", "`undo --json` and `redo --json` print one.", printed.printedUndo],
   ["search", "`search --json` prints an array.", results.foundNode],
   ["diff", "`diff --json` prints one.", results.branchComparison],
   ["agents", "`agents --json` prints an array.", setup.agentInfo],

@@ -26,9 +26,18 @@ export async function branchFiles(
   snapshots: Snapshots | null,
   branch: { path: Node[]; start: number },
 ): Promise<BranchFiles | null> {
-  const { own, shared } = await recordsOf(store, branch.path, branch.start);
+  const records = await recordsOf(store, branch.path, branch.start);
+  const { own } = records;
   const unrecorded = unrecordedAnswers(branch.path.slice(branch.start), own);
   if (own.length === 0 || snapshots === null) return unrecorded > 0 ? null : nothing;
+  const { project, ownChanges, others } = await creditedChanges(store, snapshots, records);
+  const described = await snapshots.describe(project, joinChanges(ownChanges));
+  const unknown = unrecorded + own.filter(({ after, endedAt }) => after === null && endedAt !== null).length;
+  return { project, ...described, others: await describeOthers(store, snapshots, project, others), unknown };
+}
+
+/** Changes in the project of the last record: those of the branch, and those of others at the same time. */
+export async function creditedChanges(store: Store, snapshots: Snapshots, { own, shared }: PathRecords) {
   const project = own.at(-1)!.project;
   const ownHere = own.filter((record) => record.project === project);
   const previous = shared.findLast((record) => record.project === project && record.endedAt !== null);
@@ -37,11 +46,7 @@ export async function branchFiles(
   const start = (previous === undefined ? ownHere[0]!.before : previous.after) ?? null;
   const history = await fileHistory(store, snapshots, { project, from, to, start });
   const isOwn = await ownership(store, ownHere);
-  const ownChanges = history.filter(isOwn);
-  const others = history.filter((change) => !isOwn(change));
-  const described = await snapshots.describe(project, joinChanges(ownChanges));
-  const unknown = unrecorded + own.filter(({ after, endedAt }) => after === null && endedAt !== null).length;
-  return { project, ...described, others: await describeOthers(store, snapshots, project, others), unknown };
+  return { project, ownChanges: history.filter(isOwn), others: history.filter((change) => !isOwn(change)) };
 }
 
 type PathRecords = { own: FileRecord[]; shared: FileRecord[] };
@@ -64,7 +69,7 @@ function isWhole({ last }: FileRecord, positions: Map<string, number>): boolean 
 }
 
 /** Answers with calls that may have changed files, in turns without a record. */
-function unrecordedAnswers(nodes: Node[], own: FileRecord[]): number {
+export function unrecordedAnswers(nodes: Node[], own: FileRecord[]): number {
   const recorded = new Set(own.map(({ turn }) => turn));
   const isUnrecorded = ({ turn }: Node) => turn !== null && !recorded.has(turn);
   return nodes.filter((node) => isUnrecorded(node) && callsOf(node).some(({ name }) => mayChangeFiles(name))).length;

@@ -83,7 +83,7 @@ function snapshotsOf(deps: EngineDeps): Snapshots {
   return deps.snapshots;
 }
 
-async function takeState(snapshots: Snapshots, project: string): Promise<ComparedState> {
+export async function takeState(snapshots: Snapshots, project: string): Promise<ComparedState> {
   const id = await snapshots.take(project);
   if (id === null) throw new Fault("file-unreadable", `the files of ${project} can't be recorded, so they can't be compared`);
   return { project, id, at: Date.now(), node: null };

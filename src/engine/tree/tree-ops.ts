@@ -37,7 +37,7 @@ export async function move(deps: EngineDeps, params: { session: string; node: st
 }
 
 /** The session's task at `node`. It changes only with the first node of the path; null before the first node. */
-async function taskAt(store: Store, { tip, task }: Session, node: string | null): Promise<string | null> {
+export async function taskAt(store: Store, { tip, task }: Session, node: string | null): Promise<string | null> {
   if (node === null || node === tip) return node === null ? null : task;
   const [before] = await store.path(tip);
   const [first] = await store.path(node);

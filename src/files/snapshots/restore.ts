@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
+import type { FileVersion } from "../../protocol/tree/file-changes.ts";
 import { bigFileMode } from "./big-files.ts";
 import { rawChanges, type RawChange } from "./snapshot-diff.ts";
 import { absoluteBytes, readablePath, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
@@ -23,13 +24,21 @@ export async function planRestore(shadow: ShadowRepository, now: string, target:
     if (isBig || (change.kind === "added" && (await isBlocked(shadow, change.path, deleted)))) kept.push(change);
   }
   if (kept.length === 0) return { to: target, kept: [] };
-  const stdin = Buffer.from(kept.map(unchangedEntry).join(""), "latin1");
+  const unchanged = kept.map(({ path, before }) => [path, before.mode === "000000" ? null : `${before.mode} ${before.id}`] as const);
+  return { to: await replaceEntries(shadow, target, new Map(unchanged)), kept: kept.map((change) => readablePath(change.path)) };
+}
+
+/** The tree `base` with other versions of some files. Null removes the file. */
+export async function replaceEntries(shadow: ShadowRepository, base: string, files: ReadonlyMap<string, FileVersion>): Promise<string> {
   const index = join(shadow.dir, `restore.${process.pid}`);
+  const lines = [...files].map(([path, version]) => `${version ?? `0 ${"0".repeat(40)}`}\t${path}\0`);
   try {
-    await runGit(shadow, ["read-tree", target], { index });
-    await runGit(shadow, ["update-index", "-z", "--add", "--replace", "--index-info"], { index, stdin });
-    const to = (await runGit(shadow, ["write-tree"], { index })).toString().trim();
-    return { to, kept: kept.map((change) => readablePath(change.path)) };
+    await runGit(shadow, ["read-tree", base], { index });
+    await runGit(shadow, ["update-index", "-z", "--add", "--replace", "--index-info"], {
+      index,
+      stdin: Buffer.from(lines.join(""), "latin1"),
+    });
+    return (await runGit(shadow, ["write-tree"], { index })).toString().trim();
   } finally {
     rmSync(index, { force: true });
     rmSync(`${index}.lock`, { force: true });
@@ -50,10 +59,6 @@ export async function restoreTree(shadow: ShadowRepository, now: string, to: str
     rmSync(index, { force: true });
     rmSync(`${index}.lock`, { force: true });
   }
-}
-
-function unchangedEntry({ path, before }: RawChange): string {
-  return before.mode === "000000" ? `0 ${"0".repeat(40)}\t${path}\0` : `${before.mode} ${before.id}\t${path}\0`;
 }
 
 /** Whether a path that no snapshot has is in the place of the file or of one of its directories. */

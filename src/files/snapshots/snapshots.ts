@@ -7,7 +7,7 @@ import { diffTrees, entriesBetween, patchBetween } from "./snapshot-diff.ts";
 import { runGit } from "../git.ts";
 import { type KeptTree, OutdatedError } from "./kept-tree.ts";
 import { loadKeptTree } from "./load-kept-tree.ts";
-import { planRestore, restoreTree } from "./restore.ts";
+import { planRestore, replaceEntries, restoreTree } from "./restore.ts";
 import { shadowRepository, type ShadowLocation } from "./shadow.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
 
@@ -74,6 +74,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     patch: async (project, from, to) => patchBetween(shadow(project), from, to),
     entries: async (project, pairs) => entriesBetween(shadow(project), pairs),
     describe: async (project, changes) => describeEntries(shadow(project), changes),
+    replace: async (project, base, files) => replaceEntries(shadow(project), base, files),
     async planRestore(project, now, target) {
       await takeWithGit(project);
       return planRestore(shadow(project), now, target);

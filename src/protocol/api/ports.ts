@@ -5,7 +5,7 @@ import type { OutputStream } from "../../kit/process/output-reader.ts";
 import type { ContextView } from "../schema/results.ts";
 import type { TurnError } from "./error.ts";
 import type { TransientEventBody } from "../tree/event.ts";
-import type { EntryChange, FileChange } from "../tree/file-changes.ts";
+import type { EntryChange, FileChange, FileVersion } from "../tree/file-changes.ts";
 import type { Handle, HandleMetadata } from "../tree/handle.ts";
 import type { ImageData, NewNode, Node } from "../tree/node.ts";
 import type { Denial, EnforcedPolicy, Policy } from "./policy.ts";
@@ -272,6 +272,8 @@ export type Snapshots = {
   entries: (project: string, pairs: readonly (readonly [from: string, to: string])[]) => Promise<EntryChange[][]>;
   /** The given changes alone, counted and as one diff. Several changes of one path are in the order of the list. */
   describe: (project: string, changes: readonly EntryChange[]) => Promise<{ changes: FileChange[]; patch: string }>;
+  /** The state `base` with other versions of some files. Null removes the file. */
+  replace: (project: string, base: string, files: ReadonlyMap<string, FileVersion>) => Promise<string>;
   /** `to` is the state that a restore of `target` can reach from `current`. `kept` are the paths that can't be restored. */
   planRestore: (project: string, current: string, target: string) => Promise<{ to: string; kept: string[] }>;
   /** `current` must be recorded just before the call. */

@@ -5,7 +5,7 @@ import { toolLevels } from "../api/policy.ts";
 import { renamedFields } from "../json/field-names.ts";
 import { count, fields, nullableText, texts, time } from "./fields.ts";
 import type { event } from "./events.ts";
-import { branchFilesFields, diffFields, restoreFields, turnInfo } from "./results.ts";
+import { branchFilesFields, diffFields, restoreFields, turnInfo, undoFields } from "./results.ts";
 import type { printedRole } from "./setup.ts";
 import {
   askFields,
@@ -133,6 +133,7 @@ export const detachedTurn = fields({
 
 const patch = diffFields.patch.optional().describe("unified diff, at most 16 MB; not with --stat");
 export const printedDiff = fields({ ...diffFields, patch });
+export const printedUndo = fields({ ...undoFields, dryRun: z.boolean() });
 export const printedRestore = fields({ ...restoreFields, patch, restored: z.boolean() });
 
 const forkedFrom = fields({ sessionId: id, nodeId: id });

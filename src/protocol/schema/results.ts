@@ -307,6 +307,19 @@ export const restoreFields = {
 export const filesRestorePlan = fields(restoreFields);
 export type FilesRestorePlan = z.output<typeof filesRestorePlan>;
 
+export const undoFields = {
+  session,
+  turn: id.describe("the turn that was taken back or put back"),
+  prompt: nullableText.describe("the text that started the turn"),
+  files: z
+    .enum(["changed", "unchanged", "unknown"])
+    .describe("`unknown`: the files of the turn were not recorded, so they stay as they are"),
+  changes: files,
+  kept: texts.describe("files of the turn that stay as they are: changed by others, too big to store, or an unrecorded file is in the way"),
+};
+export const undoReport = fields(undoFields);
+export type UndoReport = z.output<typeof undoReport>;
+
 export const listFilesResult = fields({ files: texts.describe("relative to the directory, the best match first"), total: count });
 export type ListFilesResult = z.output<typeof listFilesResult>;
 

@@ -197,6 +197,15 @@ const source = fields({
 });
 export type Source = z.output<typeof source>;
 
+/** One turn that the session took back. `files` are the states before and after; null if no file changed. */
+const undoneTurn = fields({
+  turn: id,
+  tip: id,
+  back: id.nullable(),
+  files: fields({ project: z.string(), from: z.string(), to: z.string() }).nullable(),
+});
+export type UndoneTurn = z.output<typeof undoneTurn>;
+
 export const sessionFields = {
   id,
   name: nullableText,
@@ -216,6 +225,7 @@ export const sessionFields = {
   updatedAt: time,
   archivedAt: time.nullable(),
   source: source.optional().describe("the origin of an imported session"),
+  undone: hubOnly(z.array(undoneTurn).optional()).describe("turns that `session.redo` can put back, the latest undo last"),
 };
 export const session = fields(sessionFields, renamedFields.session).meta({ id: "Session" });
 export type Session = z.output<typeof session>;

@@ -244,4 +244,7 @@ const migrations = [
   create index turn_files_by_project on turn_files (project);
   create trigger call_files_go after delete on turns begin delete from call_files where turn = old.n; end;
   `,
+  `
+  alter table sessions add column undone text;
+  `,
 ];

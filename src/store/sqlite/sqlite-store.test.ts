@@ -102,6 +102,7 @@ describe("the file of a store", () => {
     raw.run("alter table turns drop column role");
     raw.run("alter table turns drop column budget");
     raw.run("alter table sessions drop column plan");
+    raw.run("alter table sessions drop column undone");
     raw.run("update turns set policy = json_remove(policy, '$.addDirs')");
     raw.run("pragma user_version = 4");
     raw.close();

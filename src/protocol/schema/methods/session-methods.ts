@@ -1,7 +1,7 @@
 // Methods on sessions and their trees.
 import { z } from "zod";
 import * as is from "../fields.ts";
-import { branchComparison, branchFiles, description, plan, purgeReport, sessionView, treeView } from "../results.ts";
+import { branchComparison, branchFiles, description, plan, purgeReport, sessionView, treeView, undoReport } from "../results.ts";
 import { node, session } from "../tree.ts";
 import { inDirectory, inSession, nothing, optionalFlag, type Method } from "./method.ts";
 
@@ -71,6 +71,17 @@ export const sessionMethods = {
     result: session,
     summary:
       "Moves the session to another node of its tree; null is before the first. Its task becomes that of the new path. Files do not change.",
+  },
+  "session.undo": {
+    params: { ...inSession, dryRun: is.falseByDefault },
+    result: undoReport,
+    summary:
+      "Takes back the last turn of the session: moves the session before the prompt and restores the files that the turn changed. A file that others changed since stays as it is. `session.redo` undoes it.",
+  },
+  "session.redo": {
+    params: { ...inSession, dryRun: is.falseByDefault },
+    result: undoReport,
+    summary: "Puts the turn of the last undo back, with its files. Fails if the session has moved since.",
   },
   "session.rename": { params: { ...inSession, name: is.name }, result: session, summary: "Renames a session." },
   "session.archive": { params: inSession, result: session, summary: "Hides a session from lists. Nothing is deleted." },

@@ -24,6 +24,7 @@ export const sessionColumns = {
   updatedAt: { column: "updated_at" },
   archivedAt: { column: "archived_at" },
   source: { column: "source", isJson: true, isOptional: true },
+  undone: { column: "undone", isJson: true, isOptional: true },
 } as const satisfies Columns<Exclude<keyof Session, ComposedField>>;
 
 export type SessionRow = RowOf<Session, typeof sessionColumns> & {
