@@ -192,6 +192,8 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   exec: [["exec", "nope", "true", "--timeout", "soon"], /seconds or 90s/],
   add: [["add", "nope"], /takes exactly one of/],
   files: [["files", "fix", "nope"], /takes diff, restore/],
+  undo: [["undo", "nope"], /no session "nope"/],
+  redo: [["redo", "--dry-rum"], /did you mean "--dry-run"/],
   graft: [["graft", "nope"], /no session "nope"/],
   rename: [["rename", "nope", "name"], /no session "nope"/],
   delete: [["delete", "nope"], /no session "nope"/],
