@@ -8,7 +8,16 @@ export type ExportBlock =
   | { kind: "image"; image: ImageData }
   | { kind: "data"; title: string; text: string };
 
-export type ToolBlock = { kind: "tool"; name: string; argument: string; input: string | null; result: ToolResult | null };
+export type ToolBlock = {
+  kind: "tool";
+  name: string;
+  argument: string;
+  /** Null if the call is unknown or malformed. */
+  input: Record<string, unknown> | null;
+  /** The input as JSON. Null if the argument shows all of it. */
+  inputText: string | null;
+  result: ToolResult | null;
+};
 
 type ToolResult = { text: string; isError: boolean; images: ImageData[]; display: string | null };
 
@@ -47,11 +56,12 @@ export async function* blocksOf(nodes: Node[], resolve: ResolveHandle): AsyncGen
 }
 
 function toolBlock(name: string, call: CallPart | null, result: ToolResult | null): ToolBlock {
-  if (call === null) return { kind: "tool", name, argument: "", input: null, result };
-  if (call.malformed !== undefined) return { kind: "tool", name, argument: call.malformed, input: null, result };
+  const unknown = { kind: "tool", name, input: null, inputText: null, result } as const;
+  if (call === null) return { ...unknown, argument: "" };
+  if (call.malformed !== undefined) return { ...unknown, argument: call.malformed };
   const argument = Object.keys(call.input).length === 0 ? "" : mainArgument(call.input);
   const isComplete = Object.values(call.input).length <= 1 && !argument.includes("\n");
-  return { kind: "tool", name, argument, input: isComplete ? null : JSON.stringify(call.input, null, 2), result };
+  return { kind: "tool", name, argument, input: call.input, inputText: isComplete ? null : JSON.stringify(call.input, null, 2), result };
 }
 
 async function loadResult(part: ResultPart, resolve: ResolveHandle): Promise<ToolResult> {
@@ -66,8 +76,8 @@ function handleTitle(handle: Handle): string {
 }
 
 /** The texts below the head: input (unless the argument shows it), display text and result. Empty ones are omitted. */
-export function toolTexts({ input, result }: ToolBlock): string[] {
-  return [input ?? "", result?.display ?? "", result?.text ?? ""].filter((text) => text.trim() !== "");
+export function toolTexts({ inputText, result }: ToolBlock): string[] {
+  return [inputText ?? "", result?.display ?? "", result?.text ?? ""].filter((text) => text.trim() !== "");
 }
 
 export function toolSign({ result }: ToolBlock): "→" | "✗" | "✓" {

@@ -4,6 +4,7 @@ import type { Author, Node, Part } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { Document } from "./document.ts";
 import { htmlDocument } from "./html.ts";
+import { pageScript } from "./html-script.ts";
 import { segmentsOf } from "./segments.ts";
 import { markdownDocument, textDocument } from "./text.ts";
 
@@ -99,7 +100,9 @@ describe("a page", () => {
       const html = await joinPieces(
         htmlDocument(documentOf([node("n", null, parts, author)], { name: evil, tip: "n", project: evil, model: evil })),
       );
-      const tags = [...html.matchAll(/<[a-z][^>]*>/g)].map(([tag]) => tag);
+      const own = `<script>${pageScript}</script>`;
+      expect(html.split(own)).toHaveLength(2);
+      const tags = [...html.replace(own, "").matchAll(/<[a-z][^>]*>/g)].map(([tag]) => tag);
       expect(tags.filter((tag) => /^<(script|iframe|object|link|base|form)|\son\w+=|javascript:|src="(?!data:image\/)/.test(tag))).toEqual(
         [],
       );
@@ -112,7 +115,54 @@ describe("a page", () => {
     const output: Part = { kind: "result", call: "c", name: "bash", text: "\x1b[38;5;196ma\x1b[0;42mb", isError: true };
     const html = await joinPieces(htmlDocument(documentOf([node("n", null, [linkText], "agent"), node("m", "n", [output], "tool")])));
     expect(html).toContain('<a rel="noreferrer" href="https://example.org/x">c</a>');
-    expect(html).toContain('<span style="color:#ff0000">a</span><span class="b2">b</span>');
+    expect(html).toContain('<template>[{"runs":[["a","","color:#ff0000"],["b","b2",""]]}]</template>');
+  });
+
+  test("an edit is an open, coloured diff, whether the tool shows one or its input has the texts", async () => {
+    const pairs: [Record<string, unknown>, string | undefined][] = [
+      [{ path: "a.ts", old_text: "1", new_text: "2" }, "--- a/a.ts\n+++ b/a.ts\n@@ -1,2 +1,2 @@\n let x;\n-const a = 1;\n+const a = 2;\n"],
+      [{ file_path: "a.ts", old_string: "const a = 1;", new_string: "const a = 2;" }, undefined],
+      [{ path: "a.ts", edits: [{ oldText: "const a = 1;", newText: "const a = 2;" }] }, undefined],
+    ];
+    for (const [input, display] of pairs) {
+      const call: Part = { kind: "call", id: "c", name: "edit", input };
+      const result: Part = {
+        kind: "result",
+        call: "c",
+        name: "edit",
+        text: "edited",
+        isError: false,
+        ...(display === undefined ? {} : { display }),
+      };
+      const html = await joinPieces(htmlDocument(documentOf([node("n", null, [call], "agent"), node("m", "n", [result], "tool")])));
+      expect(html).toContain('<details open><summary><span class="ok">✓</span> <b>edit</b>');
+      expect(html).toContain('<span class="del">-<span class="c5">const</span> a = <span class="c6">1</span>;\n</span>');
+      expect(html).toContain('<span class="add">+<span class="c5">const</span> a = <span class="c6">2</span>;\n</span>');
+    }
+  });
+
+  test("the map has a row for every message of the user, with branches indented and sessions at their tips", async () => {
+    const nodes = [
+      node("a", null, [text("first")]),
+      node("b", "a", [text("answer")], "agent"),
+      node("c", "b", [text("left")]),
+      node("d", "b", [text("right")]),
+    ];
+    const html = await joinPieces(htmlDocument(documentOf(nodes, { tip: "d" })));
+    const map = html.slice(html.indexOf("<ol>"), html.indexOf("</ol>"));
+    expect(map.match(/<li>/g)).toHaveLength(3);
+    expect(map).toContain('<span class="guide">├─</span><span class="dot a0">●</span><a href="#n-c">left</a>');
+    expect(map).toContain('<a href="#n-d">right</a><small></small><a class="label" href="#n-d">main</a>');
+  });
+
+  test("the map of a long tree has at most 400 rows", async () => {
+    const nodes = Array.from({ length: 5_000 }, (_, index) =>
+      node(`n${index}`, index === 0 ? null : `n${index - 1}`, [text(`message ${index}`)]),
+    );
+    const html = await joinPieces(htmlDocument(documentOf(nodes)));
+    expect(html.match(/<li>/g)!.length).toBeLessThanOrEqual(400);
+    expect(html).toContain("1 branch, every 13th message");
+    expect(html.match(/<div class="chunk">/g)).toHaveLength(50);
   });
 });
 

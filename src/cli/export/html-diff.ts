@@ -1,0 +1,65 @@
+// Finds the diff of a tool call and writes it as HTML: changed lines in colour, context lines highlighted as code.
+import type { ToolBlock } from "./blocks.ts";
+import { codeLines, escaped, extensionOf, runsHtml } from "./html-text.ts";
+
+/** Longer diffs are folded like outputs. */
+const maxShownLines = 400;
+
+/** The unified diff that a call shows, or one made of the texts that its input replaces. Null if it changed no file. */
+export function diffOf({ input, result }: ToolBlock): string | null {
+  if (result?.isError === true) return null;
+  const display = result?.display ?? "";
+  if (/^@@ /m.test(display)) return display;
+  if (input === null) return null;
+  const path = input["file_path"] ?? input["filePath"] ?? input["path"];
+  const edits = Array.isArray(input["edits"]) ? (input["edits"] as unknown[]) : [input];
+  const hunks = edits.map(replacedText);
+  if (typeof path !== "string" || hunks.length === 0 || hunks.includes(null)) return null;
+  return [`--- a/${path}`, `+++ b/${path}`, ...hunks].join("\n");
+}
+
+/** The lines that an edit removes and adds. Null if the input is no edit. */
+function replacedText(edit: unknown): string | null {
+  if (typeof edit !== "object" || edit === null) return null;
+  const field = (...names: string[]) =>
+    names.map((name) => (edit as Record<string, unknown>)[name]).find((value) => typeof value === "string");
+  const before = field("old_string", "old_text", "oldText", "oldString");
+  const after = field("new_string", "new_text", "newText", "newString");
+  if (typeof before !== "string" || typeof after !== "string") return null;
+  const removed = before === "" ? [] : before.split("\n").map((line) => `-${line}`);
+  const added = after === "" ? [] : after.split("\n").map((line) => `+${line}`);
+  return ["@@ @@", ...removed, ...added].join("\n");
+}
+
+export function isShown(diff: string): boolean {
+  return diff.split("\n", maxShownLines + 1).length <= maxShownLines;
+}
+
+export function diffHtml(diff: string): string {
+  const lines = diff.replace(/\n+$/, "").split("\n");
+  const firstHunk = lines.findIndex((line) => line.startsWith("@@"));
+  const language = extensionOf(/^\+\+\+ (.*?)\t?$/m.exec(diff)?.[1] ?? "");
+  const rows = lines.slice(Math.max(0, firstHunk)).map((line) => diffLine(line, language));
+  return `<pre class="diff">${rows.join("")}</pre>`;
+}
+
+/** The diffs of several files, each in a block of its own. Long ones are closed. */
+export function patchHtml(patch: string): string {
+  return patch
+    .split(/^(?=diff --git )/m)
+    .filter((diff) => diff.trim() !== "")
+    .map((diff) => {
+      const name = /^\+\+\+ (?:b\/)?(.*?)\t?$/m.exec(diff)?.[1] ?? diff.split("\n", 1)[0] ?? "";
+      return `<details${isShown(diff) ? " open" : ""}><summary><code>${escaped(name)}</code></summary>${diffHtml(diff)}</details>`;
+    })
+    .join("\n");
+}
+
+const lineClasses: Record<string, string> = { "+": "add", "-": "del", "@": "hunk", "\\": "hunk" };
+
+function diffLine(line: string, language: string): string {
+  const lineClass = lineClasses[line.charAt(0)];
+  if (lineClass === "hunk") return /^@@ @@$/.test(line) ? "" : `<span class="hunk">${escaped(line)}\n</span>`;
+  const code = codeLines(line.slice(1), language).map(runsHtml).join("\n");
+  return `<span class="${lineClass ?? "same"}">${lineClass === undefined ? " " : line.charAt(0)}${code}\n</span>`;
+}
