@@ -3,6 +3,21 @@ import type { TurnInfo } from "../api/control.ts";
 
 export type IndentedTurn = { row: TurnInfo; depth: number };
 
+/** The turns of a project's sessions and of all sessions below them. A team's members work in projects of their own. */
+export function turnsOfProject(rows: readonly TurnInfo[], project: string): TurnInfo[] {
+  const sessions = new Map(rows.map(({ session }) => [session.id, session]));
+  const belongs = (row: TurnInfo) => {
+    const seen = new Set<string>();
+    for (let session = sessions.get(row.session.id); session !== undefined; session = sessions.get(session.parentSession ?? "")) {
+      if (session.project === project) return true;
+      if (seen.has(session.id)) return false;
+      seen.add(session.id);
+    }
+    return false;
+  };
+  return rows.filter(belongs);
+}
+
 /** Puts each turn below the turn of its parent session, if that is in the list. */
 export function indentUnderParents(rows: readonly TurnInfo[]): IndentedTurn[] {
   const latest = new Map<string, TurnInfo>();

@@ -1,5 +1,6 @@
 // Effects of the agents panel: lists turns and pauses, resumes, stops or steers them, in any process.
 import { Fault } from "../../protocol/api/error.ts";
+import { turnsOfProject } from "../../protocol/tree/turn-list.ts";
 import { sessionTitle, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { enterSession } from "./turns.ts";
 
@@ -7,7 +8,7 @@ export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "
   "list agents": async ({ api, send, project }, { reading, sinceMs, afterMs }) => {
     if (afterMs > 0) await Bun.sleep(afterMs);
     const now = Date.now();
-    const rows = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
+    const rows = turnsOfProject(await api.turn.list({ endedSince: now - sinceMs }), project);
     send({ type: "agents", message: { type: "listed", reading, rows, now } });
   },
   visit: async (ctx, { session, visit }) => {

@@ -2,7 +2,8 @@
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import { shortId } from "../../protocol/tree/node.ts";
-import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import type { Turn } from "../../protocol/tree/turn.ts";
+import type { SpawnedSession } from "../../protocol/tree/views.ts";
 import { addSpent, zeroSpent, type Spent, withSubSessions } from "../../protocol/tree/usage.ts";
 import { costText, dollarsText, totalInput } from "../../protocol/tree/usage-text.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
@@ -25,7 +26,7 @@ async function costLines(ctx: EffectContext): Promise<string[]> {
   const { api, session, turn } = ctx;
   const limit = turn.limits.maxBudgetUsd;
   if (session === null) return ["no turns yet", "", limitText(limit)];
-  const { turns, below } = await api.session.show({ session: session.id });
+  const { turns, spawned, below } = await api.session.show({ session: session.id });
   const modelTurns = turns.filter(({ agent }) => agent !== "shell");
   const omitted = modelTurns.length > maxTurns ? [`  … ${modelTurns.length - maxTurns} earlier turns`] : [];
   const rows = modelTurns.map((modelTurn, index) => turnRow(modelTurn, index + 1)).slice(-maxTurns);
@@ -35,7 +36,7 @@ async function costLines(ctx: EffectContext): Promise<string[]> {
     ...rows,
     "",
     row(["", "this branch", ...spentCells(addSpents(modelTurns.map(withSubSessions))), tookText(modelTurns)]),
-    ...(await subSessionRows(ctx, session, below)),
+    ...(await subSessionRows(ctx, spawned, below)),
     "",
     limitText(limit),
     ...modelTurns.flatMap((modelTurn) => (modelTurn.endedAt === null && limit !== null ? [runningText(modelTurn, limit)] : [])),
@@ -49,16 +50,14 @@ function turnRow(turn: Turn, number: number): string {
 }
 
 /** The part of the sub-sessions, which the rows of the turns include: a row for each of the latest, and their sum. */
-async function subSessionRows({ api, project }: EffectContext, session: Session, below: Spent): Promise<string[]> {
-  const sessions = await api.session.list({ project, subSessions: true });
-  const subSessions = sessions.filter(({ parentSession }) => parentSession === session.id).toReversed();
-  if (subSessions.length === 0) return [];
-  const views = await Promise.all(subSessions.slice(-maxSubSessions).map(({ id }) => api.session.show({ session: id })));
+async function subSessionRows({ api }: EffectContext, spawned: readonly SpawnedSession[], below: Spent): Promise<string[]> {
+  if (spawned.length === 0) return [];
+  const views = await Promise.all(spawned.slice(-maxSubSessions).map(({ id }) => api.session.show({ session: id })));
   const spents = views.map(({ turns, below: nested }) => addSpents(turns, nested));
   const rows = views.map(({ session: { agent, name, task, id }, turns }, index) =>
     row(["◆", `${agent}: ${name ?? task ?? shortId(id)}`, ...spentCells(spents[index]!), tookText(turns)]),
   );
-  const omitted = subSessions.length - views.length;
+  const omitted = spawned.length - views.length;
   const total = omitted > 0 ? below : addSpents(spents);
   return [
     ...(omitted > 0 ? [`  … ${omitted} earlier sub-sessions`] : []),

@@ -59,6 +59,7 @@ const turnColumns: readonly Column[] = [
   { title: "STATE", dropOrder: 0, cell: (_, { row }) => (row.state === "ended" ? (row.turn.status ?? "ended") : row.state) },
   { title: "AGE", dropOrder: 3, cell: ({ now }, { row }) => formatElapsed(now - row.turn.startedAt) },
   { title: "AGENT", dropOrder: 4, cell: (_, { row }) => plainLine(row.turn.agent, 16) },
+  { title: "ROLE", dropOrder: 3, cell: (_, { row }) => plainLine(row.turn.role ?? "", 20) },
   { title: "MODEL", dropOrder: 5, cell: (_, { row }) => plainLine(row.turn.model ?? "-", 32) },
   { title: "TOKENS", dropOrder: 2, cell: (_, { row }) => shortCount(countedTokens(withSubSessions(row.turn).usage)) },
   { title: "COST", dropOrder: 1, cell: (_, { row }) => costText(withSubSessions(row.turn), { isTight: true }) },
@@ -113,7 +114,14 @@ function previewOf(panel: AgentsPanel, columns: number): Row[] {
   if (info === undefined) return [];
   const { session, turn, pid } = info;
   const policy = `policy ${turn.policy.name}, network ${turn.policy.net}`;
-  const origin = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), policy];
+  const origin = [
+    shortId(session.id),
+    turn.agent,
+    ...(turn.role === undefined ? [] : [turn.role]),
+    turn.model ?? "no model",
+    ...(pid === null ? [] : [`process ${pid}`]),
+    policy,
+  ];
   const spent = withSubSessions(turn);
   const used = [tokensText(spent.usage), costText(spent), pluralize(turn.steps, "step")];
   const lines = [

@@ -149,9 +149,8 @@ const api = {
   session: {
     show: async ({ session: id }: { session: string }) =>
       id === "s-1"
-        ? { session, turns: [done, stopped], below: done }
-        : { session: subSession, turns: [done], below: { usage: stopped.usage, costUsd: 0 } },
-    list: async () => [session, subSession],
+        ? { session, turns: [done, stopped], spawned: [{ id: subSession.id }], below: done }
+        : { session: subSession, turns: [done], spawned: [], below: { usage: stopped.usage, costUsd: 0 } },
   },
 } as unknown as Api;
 

@@ -1,6 +1,6 @@
 // The agent, model, role and cost of a team's members: what was requested is sent to the model, and what was sent is recorded.
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelServer } from "../../../src/scripted-model/model-server.ts";
 import { runTeamJourney, teamIn, the, type Player } from "../../support/team-journey.ts";
@@ -54,6 +54,41 @@ test("team run -m reaches the planner and every member that names no other model
       [haiku, haiku, "planner"],
     ]);
   });
+}, 300_000);
+
+test("team run -a reaches the planner and every member that names no other agent, and is recorded", async () => {
+  const plannedMembers = [
+    { key: "a", role: "engineer", task: "build it" },
+    { key: "b", role: "reviewer", task: "look at it", agent: "native", model: haiku },
+  ];
+  const plan = JSON.stringify({ done: false, reason: "build", phases: [{ name: "build", goal: "", members: plannedMembers }] });
+  await runTeamJourney(
+    () => "done by native",
+    async ({ skein, server }) => {
+      // The program plans one phase, ends the work after it, and does any other task.
+      const script = `case "$*" in *"Plan the next"*"done by native"*) echo '${done}';; *"Plan the next"*) echo '${plan}';; *) echo built;; esac`;
+      const program = join(skein.root, "mine");
+      writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      const folder = join(skein.env["SKEIN_HOME"]!, "config");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents: { mine: { command: program, args: ["{prompt}"] } } }));
+      const ran = await skein.run(["team", "run", "x", "-a", "mine"]);
+      expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
+      expect(requestedModels(server)).toEqual([haiku]);
+      const { log } = teamIn(skein);
+      expect(the(log, "agent_spawned").map(({ member }) => [member.plan.role, member.agent, member.model])).toEqual([
+        ["engineer", "mine", null],
+        ["reviewer", "native", haiku],
+      ]);
+      const members = (await turnsOf(skein)).filter(({ turn }) => turn.agent !== "team");
+      expect(members.map(({ session, turn }) => [turn.role, session.agent, turn.agent].join(" ")).toSorted()).toEqual([
+        "engineer mine mine",
+        "planner mine mine",
+        "planner mine mine",
+        "reviewer native native",
+      ]);
+    },
+  );
 }, 300_000);
 
 test("ps, logs, show and team status count the tokens and cost of a team's members", async () => {
