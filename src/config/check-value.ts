@@ -1,4 +1,5 @@
 // Checks one value of one key, from JSON or from text (a variable, `config set`). Reads no file.
+import { keyPresets } from "../protocol/api/settings.ts";
 import { isRecord } from "../kit/text/json.ts";
 import { parseDuration } from "../kit/text/duration.ts";
 import { environmentVariables } from "./env.ts";
@@ -21,7 +22,7 @@ export function jsonFromText({ type }: ConfigKey, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return type === "string-map" ? text : [text];
+    return type.endsWith("-map") ? text : [text];
   }
 }
 
@@ -73,9 +74,14 @@ const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
     accepts: (value) => typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? ""),
     schema: { type: "string", pattern: "^https?://" },
   },
+  "key-map": {
+    expected: `${keyPresets.map((name) => `"${name}"`).join(", ")} or an object of keys and commands`,
+    accepts: (value) => isStringMap(value) || keyPresets.some((name) => name === value),
+    schema: { type: ["string", "object"], pattern: `^(${keyPresets.join("|")})$`, additionalProperties: { type: "string" } },
+  },
   "string-map": {
     expected: "an object whose values are texts",
-    accepts: (value) => isRecord(value) && Object.values(value).every((item) => typeof item === "string"),
+    accepts: isStringMap,
     schema: { type: "object", additionalProperties: { type: "string" } },
   },
   "string-list": {
@@ -94,6 +100,10 @@ const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
     schema: { type: "array", items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" } },
   },
 };
+
+function isStringMap(value: unknown): boolean {
+  return isRecord(value) && Object.values(value).every((item) => typeof item === "string");
+}
 
 function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "";

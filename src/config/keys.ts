@@ -14,6 +14,7 @@ export type KeyType =
   | "url"
   | "choice"
   | "string-map"
+  | "key-map"
   | "string-list"
   | "path-list"
   | "variable-list";
@@ -203,10 +204,10 @@ const keyTable = [
   },
   {
     key: "keys",
-    type: "string-map",
-    default: {},
+    type: "key-map",
+    default: "plain",
     description:
-      'Keys of the TUI and their commands, by the names of docs/KEYS.md: `{"ctrl+t": "fork", "Space g": "model", "J": "page-down"}`. `none` removes a key.',
+      'Keys of the screen: `plain` (no modes) or `vi` (modal). Or your own, with the names of docs/KEYS.md: `{"preset": "vi", "ctrl+t": "fork", "J": "page-down"}`; `none` removes a key.',
   },
   {
     key: "screen_reader",
@@ -345,9 +346,9 @@ const openKeys = configKeys
   .filter(({ key }) => key.includes("*"))
   .map((entry) => ({ entry, pattern: entry.key.split("."), dotted: dottedPattern(entry.key) }));
 
-/** Keys for lists and maps, and keys with a `*`, have no variable. */
+/** Keys for lists and plain maps, and keys with a `*`, have no variable. */
 function variableOf({ key, type }: KeyEntry): { env?: string } {
-  return key.includes("*") || /-(?:list|map)$/.test(type) ? {} : { env: `SKEIN_${key.toUpperCase()}` };
+  return key.includes("*") || /-list$|^string-map$/.test(type) ? {} : { env: `SKEIN_${key.toUpperCase()}` };
 }
 
 /** The entry for a dotted key; `providers.acme.wire` finds `providers.*.wire`. */

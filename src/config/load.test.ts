@@ -66,7 +66,7 @@ describe("configuration layers", () => {
       retentionMs: null,
       skills: true,
       unixSockets: false,
-      keys: {},
+      keys: "plain",
       notify: "auto",
       screenReader: false,
       providers: {},
@@ -100,7 +100,14 @@ describe("configuration layers", () => {
   });
 
   test("every environment variable of the table sets its key", () => {
-    const sample: Record<string, string> = { integer: "7", number: "1.5", boolean: "off", duration: "90s", string: "text" };
+    const sample: Record<string, string> = {
+      integer: "7",
+      number: "1.5",
+      boolean: "off",
+      duration: "90s",
+      string: "text",
+      "key-map": "vi",
+    };
     for (const entry of configKeys.filter((key) => key.env)) {
       const text = entry.type === "choice" ? (entry.choices?.[0] as string) : (sample[entry.type] as string);
       const { load } = createSetup({ env: { [entry.env as string]: text } });
@@ -274,7 +281,7 @@ describe("an untrusted project", () => {
       toolEnv: [],
       maxSteps: null,
       timeoutMs: null,
-      keys: {},
+      keys: "plain",
       providers: {},
     });
     expect(config.warnings).toHaveLength(1);

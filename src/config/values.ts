@@ -1,5 +1,6 @@
 // Turns the entries of all layers into the values that the program uses, by the table in keys.ts.
 import type { AgentConfig } from "../protocol/api/agents.ts";
+import type { KeyPreset } from "../protocol/api/settings.ts";
 import type { Settings } from "../protocol/api/api.ts";
 import { absolutePath } from "../kit/files/absolute-path.ts";
 import { isRecord } from "../kit/text/json.ts";
@@ -16,6 +17,7 @@ type TypeValues = {
   boolean: boolean;
   choice: never;
   "string-map": Readonly<Record<string, string>>;
+  "key-map": KeyPreset | Readonly<Record<string, string>>;
   "string-list": readonly string[];
   "path-list": readonly string[];
   "variable-list": readonly string[];

@@ -7,6 +7,7 @@ import type { Turn } from "../protocol/tree/turn.ts";
 import { canvasSurface } from "./terminal/canvas.ts";
 import type { SurfaceOptions } from "./terminal/surface.ts";
 import { runScreen, type ScreenOptions } from "./app.ts";
+import { viKeys } from "./fixtures/press-keys.ts";
 import { scriptedApi, session, type ScriptedApi } from "./fixtures/scripted-api.ts";
 
 test("a typed message gets a streamed answer, and :quit ends the screen", async () => {
@@ -35,6 +36,8 @@ test("a paste of several lines is one message, and wide characters keep their co
     expect(frame).toMatch(/> 日本語 one *\n {2}two/);
     resize(40, 10);
     await frameWhere((shown) => shown.split("\n")[0]?.length === 40);
+    mockInput.pressCtrlC();
+    await frameWhere((shown) => shown.includes("cleared the message"));
     pressQuit(mockInput);
   });
 });
@@ -133,6 +136,7 @@ test("a turn that can't start returns its message to the prompt", async () => {
     await mockInput.typeText("mine");
     mockInput.pressEnter();
     await frameWhere((frame) => /in use by process 7[^]*> mine *\n\[INSERT\] \[idle\]/.test(frame));
+    mockInput.pressCtrlC();
     pressQuit(mockInput);
   });
 });
@@ -181,7 +185,7 @@ async function onScreen(
     session: sessionId === null ? null : session(sessionId),
     connectHub,
     color: true,
-    bindings: {},
+    bindings: viKeys,
     local: {
       history: { entries: [], add: () => {} },
       unsent: { claim: () => null, save: () => {}, problem: () => null },

@@ -4,13 +4,13 @@ import { decodePasteBytes, type CliRenderer } from "@opentui/core";
 import type { Settings } from "../protocol/api/api.ts";
 import { createSuspender } from "./terminal/suspend.ts";
 import { titleOf } from "./model/attention.ts";
-import { checkBindings, type Bindings } from "./keys/bindings.ts";
+import { checkBindings } from "./keys/bindings.ts";
 import { keyOf } from "./terminal/canvas.ts";
 import { createUnsentSaver } from "./composer/unsent.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
 import { runEffect } from "./effects/index.ts";
 import { stopFollowing } from "./effects/follow.ts";
-import { setPlanning } from "./effects/planning.ts";
+import { setPolicy, slotOf } from "./effects/planning.ts";
 import { enterSession } from "./effects/turns.ts";
 import { firstState, type UpdateMessage } from "./model/state.ts";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal/terminal.ts";
@@ -23,7 +23,6 @@ export type ScreenOptions = Omit<
 > & {
   color: boolean;
   home: string;
-  bindings: Bindings;
   /** Opens the list of sessions first. */
   isChoosing?: boolean;
   /** The user named the policy, so it applies instead of that of the session's last turn. */
@@ -71,6 +70,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     pathPrefixes: { project: options.project, home: options.home },
     bindings: options.bindings,
     isPlanning: options.turn.policy.name === "plan",
+    policy: options.turn.policy.name,
     net: options.turn.policy.net,
     sandbox: options.turn.policy.sandbox === "off" ? "off" : "on",
   });
@@ -144,8 +144,8 @@ async function showFirstSession(ctx: EffectContext, { local, turn, session, isPo
   const problem = local.unsent.problem();
   if (saved !== null) ctx.send({ type: "unsent", ...saved });
   if (problem !== null) ctx.send({ type: "notice", text: `the unsent message can't be restored: ${problem}`, isError: true });
-  const isPlanning = turn.policy.name === "plan";
+  const policySlot = slotOf(turn.policy.name);
   await enterSession(ctx, session);
-  if (isPolicyNamed === true) setPlanning(ctx, isPlanning);
+  if (isPolicyNamed === true) setPolicy(ctx, policySlot);
   if (isChoosing === true) ctx.send({ type: "choose session" });
 }

@@ -256,7 +256,7 @@ describe.each(cases)("as $who, $tier:", ({ person, tier }) => {
 });
 
 test("an editor that a tool put into a PATH directory of the project is not run, and the same editor elsewhere is", async () => {
-  using skein = temporaryHome({ ...vendorEnv(server.url), EDITOR: "my-editor" });
+  using skein = temporaryHome({ ...vendorEnv(server.url), EDITOR: "my-editor", SKEIN_KEYS: "vi" });
   const world: World = { skein, person: people[0]!, tier: "namespaces" };
   mkdirSync(join(skein.root, "outside"));
   plant(world, ".venv/bin", ["my-editor", "vi", "vim"]);

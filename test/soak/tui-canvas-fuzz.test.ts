@@ -6,7 +6,7 @@ import type { Event } from "../../src/protocol/tree/event.ts";
 import type { Session } from "../../src/protocol/tree/turn.ts";
 import { clustersOf, type Row } from "../../src/tui/layout/wrap.ts";
 import { canvasSurface } from "../../src/tui/terminal/canvas.ts";
-import { badRows } from "../../src/tui/fixtures/press-keys.ts";
+import { viKeys, badRows } from "../../src/tui/fixtures/press-keys.ts";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
 import { drawsImages, pngOf, waitUntilPainted, createTestTerminal } from "../../src/tui/fixtures/terminal.ts";
 import { TestScreen } from "../../src/tui/fixtures/test-screen.ts";
@@ -33,7 +33,7 @@ async function fuzzScreen(seed: number): Promise<void> {
       return bytes.includes("\x1b[c") ? drawsImages : "";
     }),
   );
-  let state: State = { ...firstState({ size, net: "off", sandbox: "on" }), session };
+  let state: State = { ...firstState({ bindings: viKeys, size, net: "off", sandbox: "on" }), session };
   const onImages = (message: UpdateMessage) => (state = update(state, message).state);
   const surface = canvasSurface(renderer, { state: () => state, color: true, onWheel: () => {}, onImages }, () => screen.size);
   try {

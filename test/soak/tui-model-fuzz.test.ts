@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../../src/protocol/tree/event.ts";
 import { screenCommands } from "../../src/tui/keys/commands.ts";
-import { badRows, nodeOf, sampleSession, turnOf } from "../../src/tui/fixtures/press-keys.ts";
+import { viKeys, badRows, nodeOf, sampleSession, turnOf } from "../../src/tui/fixtures/press-keys.ts";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
 import { firstState, type Effect, type UpdateMessage, type State } from "../../src/tui/model/state.ts";
 import { update } from "../../src/tui/model/update.ts";
@@ -16,7 +16,7 @@ for (const seed of [1, 2])
   test(`every row fits and every key still works after eight hundred random messages of seed ${seed}`, () => {
     const random = randomOf(seed);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-    let state: State = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
+    let state: State = firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
     const waiting: Effect[] = [];
     for (let index = 0; index < 800; index += 1) {
       const message = random() < 0.2 ? answerTo(waiting.shift(), pick) : nextMessage(pick, index);

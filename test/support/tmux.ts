@@ -15,6 +15,13 @@ export type Terminal = {
   [Symbol.asyncDispose]: () => Promise<void>;
 };
 
+/** A terminal in which the screen has the vi keys. */
+export function openViTerminal(skein: TemporaryHome, ...options: OpenOptions): Promise<Terminal> {
+  return openTerminal({ ...skein, env: { ...skein.env, SKEIN_KEYS: "vi" } }, ...options);
+}
+
+type OpenOptions = Parameters<typeof openTerminal> extends [TemporaryHome, ...infer Rest] ? Rest : never;
+
 /** Runs a shell in the home's project, in which `skein` is the program. A second terminal needs another name. */
 export async function openTerminal(
   skein: TemporaryHome,

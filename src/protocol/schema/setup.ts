@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { trialCheckNames } from "../api/agents.ts";
 import { policyNames } from "../api/policy.ts";
-import { notifyModes } from "../api/settings.ts";
+import { keyPresets, notifyModes } from "../api/settings.ts";
 import { turnSettingSchemas } from "../api/turn-options.ts";
 import * as is from "./fields.ts";
 import { count, fields, nullableText, texts, time } from "./fields.ts";
@@ -161,7 +161,9 @@ export const settings = fields({
   askTimeoutMs: count,
   purgeAfterMs: count.nullable(),
   retentionMs: count.nullable(),
-  keys: z.record(z.string(), z.string()).readonly().describe("keys of the screen and their commands"),
+  keys: z
+    .union([z.enum(keyPresets), z.record(z.string(), z.string()).readonly()])
+    .describe("keys of the screen: a preset, or keys and their commands"),
   notify: z.enum(notifyModes),
   screenReader: z.boolean(),
 });

@@ -1,11 +1,12 @@
 // Tests of the composer: keys in, the unsent message and the effects out.
 import { describe, expect, test } from "bun:test";
+import { viKeys } from "../fixtures/press-keys.ts";
 import { firstState, type Effect, type UpdateMessage, type State } from "../model/state.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
 
-const fresh = firstState({ size: { columns: 80, rows: 24 }, bindings: {}, net: "off", sandbox: "on" });
+const fresh = firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
 
 describe("history", () => {
@@ -122,7 +123,7 @@ describe("completion", () => {
   });
   test("a slash opens the menu of commands, and Enter runs one", () => {
     const typed = press(fresh, "/", "q", "u");
-    expect(textOf(typed.state)).toMatch(/\/quit +quit; the session is saved/);
+    expect(textOf(typed.state)).toMatch(/\/quit +leave; the session is saved/);
     expect(press(typed.state, "enter")).toMatchObject({ state: { unsent: { text: "" } }, effects: [{ type: "quit" }] });
     expect(press(typed.state, "tab").state.unsent.text).toBe("/quit ");
   });
@@ -139,7 +140,22 @@ describe("the first character of a message", () => {
       "no command /modle; did you mean /model? A space before it sends it as text",
       "/modle x",
     ]);
-    expect(press(fresh, ..."/xylophone".split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: "/xylophone" });
+  });
+  test("an unknown command is never sent, and a space before it sends it", () => {
+    for (const word of ["/xylophone", "/Foo2", "/frobnicate now", "/x_y"]) {
+      const unknown = press(fresh, ...word.split(""), "enter");
+      expect([unknown.effects, unknown.state.unsent.text]).toEqual([[], word]);
+      expect(unknown.state.notice?.text).toMatch(/^no command \/\w+; .* A space before it sends it as text$/);
+    }
+    expect(press(fresh, "x", ..."/xylophone".split(""), "home", "delete", "space", "enter").effects.at(-2)).toMatchObject({
+      type: "start",
+      prompt: "/xylophone",
+    });
+  });
+  test("Enter after the whole name of a command runs that command, not a longer one", () => {
+    expect(press(fresh, ..."/agent".split(""), "enter").effects.at(-1)).toEqual({ type: "list", purpose: "agents" });
+    expect(press(fresh, ..."/exit".split(""), "enter").effects).toEqual([{ type: "quit" }]);
+    expect(press(fresh, ..."/MODEL x/y".split(""), "enter").effects).toEqual([{ type: "model", name: "x/y" }]);
   });
   test("a message that starts with an exclamation mark runs in a shell, and waits while a turn runs", () => {
     expect(press(fresh, ..."!ls -l".split(""), "enter").effects[0]).toEqual({ type: "execute", command: "ls -l", unsent: "!ls -l" });

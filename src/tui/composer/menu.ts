@@ -1,7 +1,8 @@
 // The completion menu for the word at the cursor: files after `@`, commands after `/` at the start of the message.
 // Commands are listed at once; files arrive later with a message.
 import type { EditLine } from "../../kit/text/line-edit.ts";
-import { screenCommands } from "../keys/commands.ts";
+import { slashTable, type SlashName } from "../../protocol/api/slash-commands.ts";
+import { screenCommands, type ScreenCommand } from "../keys/commands.ts";
 import { choiceLines, drawBox, type Choice, type OverlayView } from "../overlays/box.ts";
 import { step, type Key, type MessageOf, type State, type UpdateResult } from "../model/state.ts";
 import type { Menu } from "./composer.ts";
@@ -31,11 +32,15 @@ function wordAt({ text, cursor }: EditLine): Pick<Menu, "kind" | "start" | "quer
   return file === null ? null : { kind: "file", start: cursor - (file[1] ?? "").length - 1, query: file[1] ?? "" };
 }
 
-/** Commands with the query in their name. Those that start with it come first. */
+/** Commands with the query in their name or in another word for it: equal names first, then those that start with it. */
 function commandsLike(query: string): Choice[] {
-  const matches = screenCommands.filter(({ name, typed }) => typed !== undefined && name.includes(query));
-  const startsLater = ({ name }: { name: string }) => Number(!name.startsWith(query));
-  const sorted = matches.toSorted((a, b) => startsLater(a) - startsLater(b));
+  const rankOf = ({ name }: ScreenCommand) => {
+    const words = [name, ...(slashTable[name as SlashName].aliases ?? [])];
+    const isPart = words.some((word) => word.includes(query));
+    return words.includes(query) ? 0 : name.startsWith(query) ? 1 : words.some((word) => word.startsWith(query)) ? 2 : isPart ? 3 : 4;
+  };
+  const ranked = screenCommands.flatMap((command) => (command.typed === undefined ? [] : [{ ...command, rank: rankOf(command) }]));
+  const sorted = ranked.filter(({ rank }) => rank < 4).toSorted((a, b) => a.rank - b.rank);
   return sorted.map(({ name, summary }) => ({ label: `/${name}`, detail: summary }));
 }
 

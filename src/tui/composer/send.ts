@@ -1,6 +1,9 @@
 // Handles Enter: sends the unsent message to the agent, to the running turn, to a shell (`!`) or to a screen command (`/`).
+import { oneLine } from "../../kit/text/cut-text.ts";
+import { slashNameOf } from "../../protocol/api/slash-commands.ts";
 import { emptyEditLine } from "../../kit/text/line-edit.ts";
-import { continueTurn } from "../keys/commands.ts";
+import { continueTurn } from "../keys/command-actions.ts";
+import { hintFor } from "../keys/hint.ts";
 import { commandOfWord } from "../keys/keymap.ts";
 import { step, withNotice, type State, type UpdateResult } from "../model/state.ts";
 import { expandChips, imagesIn } from "./chips.ts";
@@ -14,8 +17,9 @@ export function send(state: State): UpdateResult {
   if (text === "") return state.isInterrupted && activity === null ? continueTurn(state) : step(state);
   const result = runSlashCommand(state);
   if (result !== null) return result;
+  const leaving = state.bindings.preset === "vi" ? "Esc, then q, goes back" : "Esc goes back";
   if (state.visit !== null && activity === null)
-    return step(withNotice(state, "this session is only watched; :switch goes to it; Esc, then q, goes back"));
+    return step(withNotice(state, `this session is only watched; ${hintFor(state.bindings, "switch")} goes to it; ${leaving}`));
   const images = imagesIn(unsent.text, composer.chips);
   const sent = clearPrompt(state, text);
   const addToHistory = { type: "add to history", text } as const;
@@ -23,7 +27,7 @@ export function send(state: State): UpdateResult {
     const command = text.slice(1).trim();
     if (command === "") return step(state);
     // A shell command is a turn, and a session runs one turn at a time.
-    const stopKey = state.runner === null ? "Ctrl+C" : ":cancel";
+    const stopKey = state.runner === null ? "Ctrl+C" : hintFor(state.bindings, "cancel");
     if (activity !== null) return step(withNotice(state, `a turn is running: press Enter again when it has ended; ${stopKey} stops it`));
     return step({ ...sent, activity: "starting" }, { type: "execute", command, unsent: text }, addToHistory);
   }
@@ -40,16 +44,16 @@ function clearPrompt(state: State, text: string): State {
   return { ...state, unsent: emptyEditLine, top: "end", composer: { ...emptyComposer, history, sent } };
 }
 
-/** Runs `/model x` like `:model x`. Null for text: a path, or a slash after a space. A misspelled command gets a notice. */
+/** Runs `/model x` like `:model x`. Null for text: a path, or a slash after a space. An unknown command is never sent. */
 function runSlashCommand(state: State): UpdateResult | null {
-  const [, word, argument = ""] = /^\/([a-z][a-z-]*)(?:\s+([^]*))?$/.exec(state.unsent.text.trimEnd()) ?? [];
+  const [, word, argument = ""] = /^\/([\w?-]+)(?:\s+([^]*))?$/.exec(state.unsent.text.trimEnd()) ?? [];
   if (word === undefined) return null;
-  const command = commandOfWord(word);
-  if ("run" in command && command.name === word) {
+  const command = commandOfWord(word.toLowerCase());
+  if ("run" in command && command.name === slashNameOf(word.toLowerCase())) {
     const next = { ...state, unsent: emptyEditLine, composer: { ...state.composer, undo: [], menu: null } };
     return command.run(next, argument.trim());
   }
   const nearest = "run" in command ? command.name : command.nearest;
-  if (nearest === null) return null;
-  return step(withNotice(state, `no command /${word}; did you mean /${nearest}? A space before it sends it as text`, "error"));
+  const hint = nearest === null ? "/help lists all commands." : `did you mean /${nearest}?`;
+  return step(withNotice(state, `no command /${oneLine(word, 30)}; ${hint} A space before it sends it as text`, "error"));
 }

@@ -15,7 +15,7 @@ export function typeKey(state: State, key: Key): UpdateResult {
   if (menuResult !== null) return "complete" in menuResult ? setUnsent(state, menuResult.complete) : menuResult;
   switch (key.name) {
     case "enter":
-      return send(state);
+      return endsWithBackslash(unsent) ? setUnsent(state, insertText(applyEditKey(unsent, backspace), "\n")) : send(state);
     case "up":
     case "down":
       return moveOrRecall(state, key.name === "up" ? -1 : 1);
@@ -29,11 +29,19 @@ export function typeKey(state: State, key: Key): UpdateResult {
     }
     case "backspace":
       return setUnsent(state, withoutChip(unsent, composer.chips, "before") ?? applyEditKey(unsent, key));
+    case "ctrl+d":
     case "delete":
-      return setUnsent(state, withoutChip(unsent, composer.chips, "after") ?? applyEditKey(unsent, key));
+      return setUnsent(state, withoutChip(unsent, composer.chips, "after") ?? applyEditKey(unsent, { name: "delete", text: "" }));
     default:
       return setUnsent(state, applyEditKey(unsent, key));
   }
+}
+
+const backspace: Key = { name: "backspace", text: "" };
+
+/** A backslash before the cursor and Enter insert a line break, as in a shell. Two backslashes are text. */
+function endsWithBackslash({ text, cursor }: EditLine): boolean {
+  return /(?<!\\)(\\\\)*\\$/.test(text.slice(0, cursor));
 }
 
 /** Sets the unsent message after an edit: adds an undo step and updates the menu. */

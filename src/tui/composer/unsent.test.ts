@@ -1,10 +1,10 @@
 // Tests of the unsent message: which part is saved, how often, and how it is restored.
 import { expect, test } from "bun:test";
-import { apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
+import { viKeys, apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
 import { firstState } from "../model/state.ts";
 import { createUnsentSaver, unsentMessage, type UnsentMessage } from "./unsent.ts";
 
-const fresh = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
+const fresh = firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
 const longPaste = Array.from({ length: 12 }, (_, index) => `row ${index}`).join("\n");
 
 test("an unsent message is restored with its pastes and images, with a notice", () => {

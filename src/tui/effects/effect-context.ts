@@ -4,6 +4,7 @@ import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { ImageData } from "../../protocol/tree/node.ts";
 import type { Policy } from "../../protocol/api/policy.ts";
 import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
+import type { Bindings } from "../keys/bindings.ts";
 import type { UnsentStore } from "../composer/unsent.ts";
 import type { SessionFollow } from "./follow.ts";
 import type { Effect, UpdateMessage } from "../model/state.ts";
@@ -31,10 +32,17 @@ export type EffectContext = {
   pastedImages: Map<string, ImageData>;
   /** Search of files for the menu. `nextQuery` waits for the running search. */
   files: { isSearching: boolean; nextQuery: string | null };
-  policies: { act: Policy; plan: Policy };
+  /** The policies that the screen changes between. `act` is the configured one, or workspace if that is plan. */
+  policies: Record<PolicySlot, Policy>;
+  bindings: Bindings;
   /** The session that was visible before planning. Undefined if planning did not start on this screen. */
   sessionBeforePlanning?: Session | null;
-  editor: { command: () => string; edit: (command: string, file: string) => Promise<number | string> };
+  editor: {
+    command: () => string;
+    edit: (command: string, file: string) => Promise<number | string>;
+    /** Returns the changed text. Throws if the editor fails. */
+    editText: (command: string, text: string) => Promise<string>;
+  };
   /** Called for each session that becomes visible. The last one can be resumed later. */
   onSession: (session: Session) => void;
   /** The feed of the visible session. */
@@ -49,6 +57,8 @@ export type EffectContext = {
   quit: () => void;
 } & Pick<Terminal, "copy" | "notify"> &
   Pick<Suspender, "lendTerminal" | "suspend">;
+
+export type PolicySlot = "act" | "workspace" | "plan" | "readonly";
 
 type EffectHandler<T extends Effect["type"]> = (ctx: EffectContext, effect: Extract<Effect, { type: T }>) => Promise<unknown> | void;
 

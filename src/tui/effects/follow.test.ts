@@ -1,5 +1,6 @@
 // Tests of opening and following a session: turns of other processes, interrupted turns and sub-sessions.
 import { describe, expect, test } from "bun:test";
+import { viKeys } from "../fixtures/press-keys.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { defaultPolicy, type EnforcedPolicy } from "../../protocol/api/policy.ts";
 import type { OpenTurnView } from "../../protocol/tree/views.ts";
@@ -11,7 +12,7 @@ import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
 import { statusText } from "../views/status.ts";
 
-const fresh = firstState({ size: { columns: 100, rows: 24 }, net: "off", sandbox: "on" });
+const fresh = firstState({ bindings: viKeys, size: { columns: 100, rows: 24 }, net: "off", sandbox: "on" });
 const used = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0 };
 const enforced: EnforcedPolicy = {
   policy: "workspace",

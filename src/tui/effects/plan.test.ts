@@ -1,5 +1,6 @@
 // Tests of plan mode and of the network badge: their keys, their state, and their calls of the Api.
 import { describe, expect, test } from "bun:test";
+import { viKeys } from "../fixtures/press-keys.ts";
 import type { SessionOpenParams } from "../../protocol/api/api.ts";
 import { createFeed } from "../../kit/flow/feed.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -14,7 +15,7 @@ import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
 import { statusText } from "../views/status.ts";
 
-const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), mode: "normal" };
+const fresh: State = { ...firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), mode: "normal" };
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: "anthropic/one" } as Session;
 const executing = { ...session, id: "s-2", plan: "- [ ] count\n- [ ] name\n" };
 const planPolicy = { ...defaultPolicy, name: "plan", sandbox: "required" } as const;
@@ -22,7 +23,7 @@ const planPolicy = { ...defaultPolicy, name: "plan", sandbox: "required" } as co
 describe("plan mode", () => {
   test("Space p starts and ends plan mode, which the status bar shows", () => {
     expect(press(fresh, "space", "p")).toMatchObject({ state: { mode: "insert" }, effects: [{ type: "plan", isOn: true }] });
-    const planning = apply(fresh, { type: "set", fields: { isPlanning: true, net: "off" } });
+    const planning = apply(fresh, { type: "set", fields: { isPlanning: true, policy: "plan", net: "off" } });
     expect(statusText(planning)).toStartWith("[NORMAL] [plan] ");
     expect(textOf(planning)).toContain("Describe what to plan. Only .skein/plan.md is written");
     const planned = apply(planning, { type: "opened", session, blocks: [{ id: "b", kind: "user", text: "split it" }], turns: [] });
@@ -108,7 +109,7 @@ describe("plan effects", () => {
     await runEffect(ctx, { type: "plan", isOn: true });
     expect([ctx.session, ctx.turn.policy, ctx.open.model]).toEqual([null, planPolicy, "anthropic/one"]);
     expect(sent).toMatchObject([
-      { type: "set", fields: { isPlanning: true, net: "off" } },
+      { type: "set", fields: { isPlanning: true, policy: "plan", net: "off" } },
       { type: "opened", session: null },
       { type: "steps", steps: [] },
     ]);
@@ -131,7 +132,7 @@ describe("plan effects", () => {
     expect([ctx.turn.policy.name, sent.filter(({ type }) => type === "set")]).toEqual([
       "plan",
       [
-        { type: "set", fields: { isPlanning: true, net: "off" } },
+        { type: "set", fields: { isPlanning: true, policy: "plan", net: "off" } },
         {
           type: "set",
           fields: { overlay: null, visit: null, notice: { text: "now in the fork s-3; files stay as they are", isError: false } },
@@ -203,6 +204,7 @@ function createContext({ session: shown, plan = "", policy }: { session: Session
     directory: "/p",
     turn: { policy: { ...defaultPolicy }, agent: null, model: null },
     policies: { act: { ...defaultPolicy }, plan: planPolicy },
+    bindings: viKeys,
     open: { find: { by: "new" }, agent: "native", model: null },
     session: shown,
     following: null,

@@ -2,6 +2,7 @@
 import { relative } from "node:path";
 import { pluralize } from "../../kit/text/cut-text.ts";
 import { stripAnsi } from "../../kit/text/ansi.ts";
+import { hintFor } from "../keys/hint.ts";
 import { parseSteps } from "../model/plan-steps.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 import { readPlan, setPlanning } from "./planning.ts";
@@ -14,7 +15,7 @@ export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" |
   "execute plan": async (ctx) => {
     const { api, directory, send } = ctx;
     const plan = await api.plan.read({ directory });
-    if (plan.text.trim() === "") return send({ type: "notice", text: noPlan });
+    if (plan.text.trim() === "") return send({ type: "notice", text: noPlan(ctx) });
     const task = taskOf(plan.text, relative(directory, plan.file));
     const session = await api.session.open({ ...ctx.open, ...nextAgent(ctx), find: { by: "new" }, task, plan });
     setPlanning(ctx, false);
@@ -33,14 +34,17 @@ export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" |
     send({ type: "notice", text: exitCode === 0 ? planText : `${problem}; ${planText}` });
   },
   "read plan": (ctx) => readPlan(ctx, ctx.session),
-  "show plan": async ({ api, directory, send }) => {
-    const { text } = await api.plan.read({ directory });
-    send(text.trim() === "" ? { type: "notice", text: noPlan } : { type: "plan shown", text: stripAnsi(text) });
+  "show plan": async (ctx) => {
+    const { text } = await ctx.api.plan.read({ directory: ctx.directory });
+    ctx.send(text.trim() === "" ? { type: "notice", text: noPlan(ctx) } : { type: "plan shown", text: stripAnsi(text) });
   },
   suspend: ({ suspend }) => suspend(),
 };
 
-const noPlan = "there is no plan yet: Space p plans, Space e opens an editor";
+function noPlan({ bindings }: EffectContext): string {
+  return `there is no plan yet: ${hintFor(bindings, "plan", "Space p")} plans, ${hintFor(bindings, "edit-plan", "Space e")} opens an editor`;
+}
+
 /** Exit code of a shell for a missing program. */
 const notFound = 127;
 

@@ -4,17 +4,29 @@ import { priceText, windowText } from "../../kit/text/price-text.ts";
 import type { AgentInfo } from "../../protocol/api/agents.ts";
 import type { VendorAuth, ModelInfo } from "../../protocol/api/api.ts";
 import type { PickerItem } from "../overlays/picker.ts";
-import type { EffectHandlers, EffectContext } from "./effect-context.ts";
+import type { PolicyName } from "../../protocol/api/policy.ts";
+import type { EffectHandlers, EffectContext, PolicySlot } from "./effect-context.ts";
+import { setPolicy } from "./planning.ts";
 
-export const settingEffects: EffectHandlers<"net" | "model" | "agent" | "list"> = {
-  /** Planning and acting turns have separate network settings. */
+export const settingEffects: EffectHandlers<"net" | "policy" | "model" | "agent" | "list"> = {
+  /** Each policy has its own setting of the network. */
   net: ({ turn, policies, send }, { net }) => {
     if (turn.policy.name === "full" && net === "off") {
       send({ type: "set", fields: { net: "on" } });
       return send({ type: "notice", text: "policy full has no sandbox, so its network can't be turned off" });
     }
-    turn.policy = { ...turn.policy, net };
-    policies[turn.policy.name === "plan" ? "plan" : "act"] = turn.policy;
+    const changed = { ...turn.policy, net };
+    for (const slot of Object.keys(policies) as PolicySlot[]) if (policies[slot] === turn.policy) policies[slot] = changed;
+    turn.policy = changed;
+  },
+  /** Fails before the change if the policy can't be enforced here. */
+  policy: async (ctx, { name }) => {
+    const { api, turn, policies, directory, send } = ctx;
+    const slot = name ?? nextSlot(ctx);
+    await api.turn.check({ ...turn, ...nextAgent(ctx), policy: policies[slot], isNew: false, directory });
+    setPolicy(ctx, slot);
+    const { name: policyName } = policies[slot];
+    send({ type: "notice", text: `policy of the next turns: ${policyName}, ${policyTexts[policyName]}` });
   },
   model: async (ctx, { name }) => {
     const { api, turn, directory, send } = ctx;
@@ -42,6 +54,19 @@ export const settingEffects: EffectHandlers<"net" | "model" | "agent" | "list"> 
       ctx.send({ type: "listed", purpose, items });
     }
   },
+};
+
+function nextSlot({ turn, policies }: EffectContext): PolicySlot {
+  if (turn.policy.name === "plan") return "readonly";
+  if (turn.policy.name !== "readonly") return "plan";
+  return policies.act.name === "full" ? "act" : "workspace";
+}
+
+const policyTexts: Record<PolicyName, string> = {
+  workspace: "tools write only in the project",
+  plan: "tools read, and write only .skein/plan.md",
+  readonly: "tools only read",
+  full: "tools may do everything",
 };
 
 /** The agent and model of the next turn. A null model is the agent's default. */

@@ -2,6 +2,7 @@
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
+import { hintFor } from "../keys/hint.ts";
 import { sessionTitle, setSession, requireSession, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { goTo } from "./turns.ts";
 
@@ -75,6 +76,8 @@ async function switchTo(ctx: EffectContext, { query }: { query: string }): Promi
   }
   const node = await api.node.find({ wanted: query });
   if (node.tree !== session.tree)
-    throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, { hint: "Space t shows the nodes of this one" });
+    throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, {
+      hint: `${hintFor(ctx.bindings, "tree", "Space t")} shows the nodes of this one`,
+    });
   await moveTo(ctx, node.id);
 }

@@ -2,13 +2,16 @@
 // The output of a turn arrives through the session's feed, not here.
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
+import { textOf } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { sessionTitle, setSession, requireSession, describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { reconnect, followSession, onReconnected, isConnectionLost, stopFollowing, showSession } from "./follow.ts";
 import { restoreMode } from "./planning.ts";
 import { readPastedImage } from "./typing.ts";
 
-export const turnEffects: EffectHandlers<"start" | "execute" | "steer" | "cancel" | "clear" | "fork" | "reload" | "hub"> = {
+export const turnEffects: EffectHandlers<
+  "start" | "execute" | "steer" | "cancel" | "clear" | "new" | "fork" | "go back" | "reload" | "hub"
+> = {
   start: startTurn,
   execute: (ctx, { command, unsent }) =>
     runTurn(ctx, { unsent, task: command }, (session) =>
@@ -28,6 +31,22 @@ export const turnEffects: EffectHandlers<"start" | "execute" | "steer" | "cancel
     const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at: null, name: null });
     const cleared = await ctx.api.session.move({ session: forked.id, node: null });
     await goTo(ctx, cleared, "a new branch from the beginning; files stay as they are");
+  },
+  new: async (ctx) => {
+    await enterSession(ctx, null);
+    ctx.send({
+      type: "set",
+      fields: { overlay: null, visit: null, notice: { text: "a new session; the old one is saved", isError: false } },
+    });
+  },
+  "go back": async (ctx, { node: id }) => {
+    const { id: session } = requireSession(ctx);
+    const message = await ctx.api.node.find({ wanted: id });
+    const forked = await ctx.api.session.fork({ session, at: message.parent, name: null });
+    // Without a node, a fork starts at the tip.
+    const moved = message.parent === null ? await ctx.api.session.move({ session: forked.id, node: null }) : forked;
+    await goTo(ctx, moved, "before that message, in a new branch; the old one and the files stay");
+    ctx.send({ type: "prompt", text: textOf(message) });
   },
   fork: async (ctx, { name, at = null }) => {
     const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at, name });

@@ -1,4 +1,5 @@
 // Effects of typing: saves the history, searches files, reads images at pasted paths, withdraws queued messages.
+import { stripAnsi } from "../../kit/text/ansi.ts";
 import type { ImageData } from "../../protocol/tree/node.ts";
 import { describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { nextAgent } from "./settings.ts";
@@ -7,7 +8,7 @@ const maxFiles = 50;
 /** A longer message is a document, and is not added to the history. */
 const maxHistoryChars = 20_000;
 
-export const typingEffects: EffectHandlers<"add to history" | "take back" | "attach" | "find files"> = {
+export const typingEffects: EffectHandlers<"add to history" | "take back" | "attach" | "find files" | "edit prompt"> = {
   "add to history": ({ local }, { text }) => (text.length > maxHistoryChars ? undefined : local.history.add(text)),
   /** Only the native agent takes images. For other agents the path stays text. */
   attach: (ctx, { path, text }) => {
@@ -24,6 +25,10 @@ export const typingEffects: EffectHandlers<"add to history" | "take back" | "att
   "take back": async ({ api, send }, { session, input }) => {
     const withdrawn = await api.turn.takeBack({ session, input });
     send({ type: "taken back", input, text: withdrawn?.text ?? null });
+  },
+  "edit prompt": async ({ editor, lendTerminal, send }, { text }) => {
+    const command = editor.command();
+    send({ type: "prompt", text: stripAnsi(await lendTerminal(() => editor.editText(command, text))) });
   },
   /** Runs one search at a time. Of the queries that arrive meanwhile only the latest is searched. */
   "find files": async ({ api, directory, files, send }, { query }) => {

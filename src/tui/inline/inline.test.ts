@@ -1,5 +1,6 @@
 // Tests of inline mode in a small terminal: printed rows stay, in order and once.
 import { expect, test } from "bun:test";
+import { viKeys } from "../fixtures/press-keys.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { toolBlock, type Block } from "../model/blocks.ts";
 import type { Row } from "../layout/wrap.ts";
@@ -14,7 +15,7 @@ import { inlineSurface } from "./surface.ts";
 
 const size = { columns: 60, rows: 16 };
 const session = { id: "0000-first", name: "first" } as Session;
-const fresh: State = { ...firstState({ size, net: "off", sandbox: "on" }), session };
+const fresh: State = { ...firstState({ bindings: viKeys, size, net: "off", sandbox: "on" }), session };
 const note = (id: string): Block => ({ id, kind: "text", text: `block ${id}` });
 
 test("a block is printed once, and a call only with its result", () => {

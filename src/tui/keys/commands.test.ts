@@ -1,11 +1,11 @@
 // Tests of each documented key and command: it exists and has its effect.
 import { describe, expect, test } from "bun:test";
-import { apply, blocksOf, nodeOf, press, sampleSession } from "../fixtures/press-keys.ts";
+import { viKeys, apply, blocksOf, nodeOf, press, sampleSession } from "../fixtures/press-keys.ts";
 import { firstState, type Effect, type State } from "../model/state.ts";
 
 const session = sampleSession("s-1", { tip: "n59" });
 const nodes = Array.from({ length: 60 }, (_, index) => nodeOf(`n${index}`, index === 0 ? null : `n${index - 1}`, "user", `line ${index}`));
-const opened = apply(firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), {
+const opened = apply(firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), {
   type: "opened",
   session,
   blocks: blocksOf(nodes),

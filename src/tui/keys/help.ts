@@ -1,6 +1,8 @@
 // Renders the table of commands as help: for the overlay, the palette and docs/KEYS.md.
 import type { Bindings } from "./bindings.ts";
-import { fixedKeys, screenCommands, type ScreenCommand } from "./commands.ts";
+import { screenCommands, type ScreenCommand } from "./commands.ts";
+import type { KeyPreset } from "../../protocol/api/settings.ts";
+import { fixedKeys } from "./fixed-keys.ts";
 import { keysOf } from "./keymap.ts";
 import { agentsKeys } from "../overlays/agents.ts";
 import { sessionsKeys } from "../overlays/sessions.ts";
@@ -11,13 +13,20 @@ import { styled } from "../layout/wrap.ts";
 /** Pairs of keys and summary, for the help and docs/KEYS.md. */
 export function helpLines(bindings: Bindings): [keys: string, summary: string][] {
   const commandLines = screenCommands.map((command): [string, string] => [keysText(command, bindings), command.summary]);
-  return [...fixedKeys.map(({ keys, summary }): [string, string] => [keys, summary]), ...commandLines];
+  const fixedLines = fixedKeys[bindings.preset].map(({ keys, summary }): [string, string] => [keys, summary]);
+  return [...fixedLines, ...commandLines.filter(([keys]) => keys !== "")];
 }
 
 /** The whole help, with keys in one column. */
 export function helpText(bindings: Bindings): BoxLine[] {
   const panels = panelHelp.flatMap(({ title, lines }): BoxLine[] => ["", styled(title, { bold: true }), ...inColumns(lines)]);
-  return [...inColumns(helpLines(bindings)), ...panels];
+  const other = bindings.preset === "plain" ? "vi" : "plain";
+  return [...inColumns(helpLines(bindings)), "", switchText(other), ...panels];
+}
+
+/** How to change the preset. */
+export function switchText(preset: KeyPreset): string {
+  return `${preset === "vi" ? "Keys like those of vi" : "Keys without modes"}: skein config set keys ${preset}`;
 }
 
 function inColumns(help: readonly [keys: string, summary: string][]): string[] {
@@ -25,10 +34,10 @@ function inColumns(help: readonly [keys: string, summary: string][]): string[] {
   return help.map(([keys, summary]) => keys.padEnd(keyColumns) + summary);
 }
 
-/** All keys of a command, and its typed form: `Space m, :model [vendor/id]`. */
+/** All keys of a command, and its typed form: `Space m, :model [vendor/id]`. Empty if the preset has none. */
 export function keysText(command: ScreenCommand, bindings: Bindings): string {
   const { name, typed } = command;
-  const typedForm = typed === undefined ? [] : [`:${name} ${typed}`.trim()];
+  const typedForm = typed === undefined ? [] : [`${bindings.preset === "vi" ? ":" : "/"}${name} ${typed}`.trim()];
   return [...keysOf(bindings, command).map(keyName), ...typedForm].join(", ");
 }
 

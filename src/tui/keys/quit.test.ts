@@ -1,9 +1,12 @@
 // Tests of quitting while turns run in other sessions.
 import { expect, test } from "bun:test";
-import { apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
+import { viKeys, apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
 import { firstState, type Effect } from "../model/state.ts";
 
-const fresh = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session: sampleSession("here") };
+const fresh = {
+  ...firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }),
+  session: sampleSession("here"),
+};
 const quit: Effect[] = [{ type: "quit" }];
 const quitKeys = [":", "q", "u", "i", "t", "enter"];
 

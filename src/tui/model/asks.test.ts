@@ -1,5 +1,6 @@
 // Tests of questions: chosen, typed and postponed answers, several questions, and the name of the asking agent.
 import { describe, expect, test } from "bun:test";
+import { viKeys } from "../fixtures/press-keys.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
@@ -10,22 +11,27 @@ import { renderFrame } from "../views/screen.ts";
 import { statusText } from "../views/status.ts";
 
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
-const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session };
+const fresh: State = { ...firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session };
 const colour = ask({ id: "a1", question: "Which colour?", options: ["red", "a long one, ".repeat(10), "blue"] });
 const name = ask({ id: "a2", question: "Which name?" });
 
 describe("a question", () => {
   const withQuestion = withEvent(fresh, "ask.opened", colour);
-  test("a question is answered with an option chosen by arrows, j and k, or its number", () => {
-    expect(press(withQuestion, "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
-    expect(press(withQuestion, "j", "down", "down", "k", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
+  test("the first option is chosen, and arrows or its number choose another one", () => {
+    expect(press(withQuestion, "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
+    expect(press(withQuestion, "down", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
+    expect(press(withQuestion, "3", "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
     expect(press(withQuestion, "3", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
     expect(press(withQuestion, "up", "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
   });
-  test("a question is answered with typed text, also text that starts with j", () => {
+  test("a question is answered with typed text, also text that starts with j, k or the number of an option", () => {
+    for (const text of ["just use Redis", "keep it", "2 replicas", "3rd"])
+      expect(press(withQuestion, ...Array.from(text, (key) => (key === " " ? "space" : key)), "enter").effects).toEqual([
+        { type: "answer", ask: "a1", text },
+      ]);
     expect(press(withQuestion, "g", "r", "j", "7", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "grj7" }]);
-    expect(press(withQuestion, "down", "down", "down", "down", "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "j" }]);
-    expect(press(withQuestion, "down", "down", "down", "down", "enter").effects).toEqual([]);
+    expect(press(withQuestion, "down", "down", "down", "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "j" }]);
+    expect(press(withQuestion, "down", "down", "down", "enter").effects).toEqual([]);
     const pasted = update(withQuestion, { type: "paste", text: "two\nlines" }).state;
     expect(press(pasted, "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "two\nlines" }]);
     expect(press(press(withQuestion, "x").state, "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
@@ -42,18 +48,16 @@ describe("a question", () => {
     const ended = { type: "turn.ended", turn: { usage: zeroUsage, costUsd: 0, steps: 1, enforced: null, error: null }, session };
     expect(withEvent(withQuestion, "turn.ended", ended).asks).toHaveLength(1);
   });
-  test("an Enter without a choice does not answer a question", () => {
-    const withoutChoice = press(withQuestion, "enter");
-    expect([withoutChoice.effects, withoutChoice.state.notice?.text]).toEqual([
-      [],
-      "choose an answer with j, k or its number, or type one",
-    ]);
+  test("another question starts with its own first option", () => {
     const second = withEvent(
-      withEvent(press(withQuestion, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }),
+      withEvent(press(withQuestion, "3").state, "ask.opened", { ...name, options: ["Al", "Bo"] }),
       "ask.closed",
       colour,
     );
-    expect([textOf(second).includes("Which name?"), press(second, "enter").effects]).toEqual([true, []]);
+    expect([textOf(second).includes("Which name?"), press(second, "enter").effects]).toEqual([
+      true,
+      [{ type: "answer", ask: "a2", text: "1" }],
+    ]);
     const again = withEvent(press(press(withQuestion, "1").state, "escape").state, "ask.opened", name);
     expect(press({ ...again, mode: "normal" }, "enter").effects).toEqual([]);
   });
@@ -63,7 +67,7 @@ describe("a question", () => {
     expect(textOf(reading)).toMatch(/── the agent asks \(Tab answers\): Which colour\? ─/);
     expect(press(reading, "enter").effects).toMatchObject([{ type: "visit", session: "s-2" }]);
     expect(press(reading, "j", "k", "]", "1", "o").state).toMatchObject({
-      askFocus: { option: -1, line: { text: "" } },
+      askFocus: { option: 0, line: { text: "" } },
       toggled: new Set(["s-2"]),
     });
     expect(press(reading, "tab", "2", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
@@ -86,7 +90,7 @@ describe("a question", () => {
     for (const rows of [10, 24, 60])
       for (const columns of [24, 80]) {
         const small = { ...withEvent(fresh, "ask.opened", many), size: { columns, rows } };
-        const chosen = press(small, ...Array.from({ length: 30 }, () => "down")).state;
+        const chosen = press(small, ...Array.from({ length: 29 }, () => "down")).state;
         expect([textOf(small), textOf(chosen)]).toEqual([expect.stringContaining("1. option 0"), expect.stringContaining("30. option 29")]);
         expect(textOf(chosen)).toContain("answer >");
         expect(renderFrame(chosen).rows).toHaveLength(rows);

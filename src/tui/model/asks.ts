@@ -1,6 +1,6 @@
 // Questions of agents: which one gets the keys, how a key changes the answer, and postponing. Pure.
 // A postponed question stays open, and the status bar shows it.
-import { insertText } from "../../kit/text/line-edit.ts";
+import { emptyEditLine, insertText } from "../../kit/text/line-edit.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import { scrollPage } from "./scroll.ts";
@@ -22,25 +22,33 @@ export function isTypingAnswer({ askFocus }: State, { options }: Ask): boolean {
 }
 
 const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1 };
-const movesInList: Record<string, number> = { ...moves, j: 1, k: -1 };
 const pages: Record<string, number> = { pagedown: 1, pageup: -1 };
 
 export function handleAskKey(state: State, ask: Ask, key: Key): UpdateResult {
   const typedOption = ask.options.length;
   const { option, line } = state.askFocus;
   const isTyping = isTypingAnswer(state, ask);
-  const delta = (isTyping ? moves : movesInList)[key.name];
+  const delta = moves[key.name];
   const page = pages[key.name];
   if (key.name === "enter") return answer(state, ask);
   if (key.name === "escape")
-    return step(withNotice(withFocus(state, { isPostponed: true }), "the question stays open; press Space q to show it again"));
+    return step(withNotice(withFocus(state, { isPostponed: true }), `the question stays open; ${againText(state)} shows it again`));
   if (key.name === "tab") return step(nextAsk(state));
   if (page !== undefined) return step(scrollPage(state, page));
-  if (delta !== undefined) return step(withFocus(state, { option: Math.max(0, Math.min(typedOption, option + delta)) }));
-  const number = !isTyping && typedOption < 10 && /^[1-9]$/.test(key.name) ? Number(key.name) : null;
-  if (number !== null && number <= typedOption) return step(withFocus(state, { option: number - 1 }));
+  if (delta !== undefined) {
+    const moved = Math.max(0, Math.min(typedOption, option + delta));
+    // A number that chose an option is no typed answer.
+    return step(withFocus(state, { option: moved, line: isTyping ? line : emptyEditLine }));
+  }
   const edited = applyEditKey(line, key);
-  return step(edited.text === line.text && !isTyping ? state : withFocus(state, { option: typedOption, line: edited }));
+  if (edited.text === line.text && !isTyping) return step(state);
+  const number = typedOption < 10 && /^[1-9]$/.test(edited.text) ? Number(edited.text) : null;
+  if (number !== null && number <= typedOption && !isTyping) return step(withFocus(state, { option: number - 1, line: edited }));
+  return step(withFocus(state, { option: edited.text === "" && !isTyping ? option : typedOption, line: edited }));
+}
+
+function againText({ bindings }: State): string {
+  return bindings.preset === "vi" ? "Space q" : "Tab";
 }
 
 export function handleAskPaste(state: State, ask: Ask, text: string): State {
@@ -49,7 +57,6 @@ export function handleAskPaste(state: State, ask: Ask, text: string): State {
 
 function answer(state: State, ask: Ask): UpdateResult {
   const { option, line } = state.askFocus;
-  if (option < 0 && ask.options.length > 0) return step(withNotice(state, "choose an answer with j, k or its number, or type one"));
   const text = isTypingAnswer(state, ask) ? line.text.trim() : String(option + 1);
   return text === "" ? step(state) : step(state, { type: "answer", ask: ask.id, text });
 }

@@ -1,5 +1,6 @@
 // Tests of desktop notifications, their bytes, and the window title.
 import { expect, test } from "bun:test";
+import { viKeys } from "../fixtures/press-keys.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { titleOf, withAttention } from "./attention.ts";
@@ -7,7 +8,7 @@ import { notificationSequence } from "../terminal/terminal.ts";
 import { firstState, step, type State } from "./state.ts";
 
 const session = { id: "s-1", name: "fix\x1b]0;evil\x07 it", tip: null } as unknown as Session;
-const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session };
+const fresh: State = { ...firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session };
 
 test("a long turn and a question send a notification, unless the terminal has the focus", () => {
   const ended = (tookMs: number) =>

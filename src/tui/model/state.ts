@@ -3,7 +3,7 @@
 import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
-import type { EnforcedPolicy } from "../../protocol/api/policy.ts";
+import type { EnforcedPolicy, PolicyName } from "../../protocol/api/policy.ts";
 import type { BranchComparison, SessionView } from "../../protocol/tree/views.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { zeroSpent, zeroUsage, type Spent, type Usage } from "../../protocol/tree/usage.ts";
@@ -58,6 +58,8 @@ export type State = {
   isHubLost: boolean;
   usage: Usage;
   total: Spent;
+  /** The policy of the next turn. */
+  policy: PolicyName;
   /** Whether the next turn writes a plan instead of carrying out the message. */
   isPlanning: boolean;
   /** Steps of the plan that the visible session executes. */
@@ -78,6 +80,8 @@ export type State = {
   /** The overlay above the transcript. It gets all keys. */
   overlay: Overlay | null;
   notice: { text: string; isError: boolean } | null;
+  /** Esc was the latest key and closed nothing: the next Esc goes back to an earlier message. */
+  hasEscaped: boolean;
   /** Time of the latest Ctrl+C, in milliseconds. */
   stoppedAt: number | null;
   /** Sessions whose turns end when this screen quits, and those of them that the user was warned about. */
@@ -87,7 +91,7 @@ export type State = {
 
 /** The state of the answer to the first question. */
 export type AskFocus = {
-  /** Index of the chosen option: -1 for none, `options.length` for a typed answer. */
+  /** Index of the chosen option; `options.length` for a typed answer. The first one is chosen at the start. */
   option: number;
   isPostponed: boolean;
   /** Whether the user selected the question. Before that, it gets keys only while the prompt is empty. */
@@ -95,7 +99,7 @@ export type AskFocus = {
   line: EditLine;
 };
 
-export const noAskFocus: AskFocus = { option: -1, isPostponed: false, isSelected: false, line: emptyEditLine };
+export const noAskFocus: AskFocus = { option: 0, isPostponed: false, isSelected: false, line: emptyEditLine };
 
 export type Size = { columns: number; rows: number };
 
@@ -124,6 +128,8 @@ export type UpdateMessage =
   /** `plan` is the current text of the plan file, if it was read. */
   | { type: "steps"; session: string | null; steps: readonly PlanStep[]; plan?: string }
   | { type: "plan shown"; text: string }
+  /** Puts a text into the prompt, in place of the unsent message. */
+  | { type: "prompt"; text: string }
   /** `text` is null if the agent already has the message. */
   | { type: "taken back"; input: string; text: string | null }
   | { type: "listed"; purpose: "models" | "agents"; items: readonly PickerItem[] }
@@ -144,7 +150,18 @@ export type UpdateMessage =
 export type MessageOf<T extends UpdateMessage["type"]> = Extract<UpdateMessage, { type: T }>;
 
 /** Fields that can be set alone, because no other field depends on them. */
-type PlainField = "size" | "hasFocus" | "session" | "running" | "isHubLost" | "isPlanning" | "net" | "overlay" | "visit" | "notice";
+type PlainField =
+  | "size"
+  | "hasFocus"
+  | "session"
+  | "running"
+  | "isHubLost"
+  | "isPlanning"
+  | "policy"
+  | "net"
+  | "overlay"
+  | "visit"
+  | "notice";
 
 export type ImagesMessage = { type: "images"; canDraw: boolean } | { type: "not drawn"; block: string; problem: string };
 
@@ -172,7 +189,13 @@ export type Effect =
   | { type: "answer"; ask: string; text: string }
   /** Reads the session again, because the screen may differ from the store. */
   | { type: "reload" }
-  | { type: "clear" }
+  | { type: "clear" | "new" }
+  /** Forks before this message of the user, and puts its text into the prompt. */
+  | { type: "go back"; node: string }
+  /** Opens the text in the user's editor. */
+  | { type: "edit prompt"; text: string }
+  /** Changes the policy of the next turns. Null changes to the next one. */
+  | { type: "policy"; name: "workspace" | "plan" | "readonly" | null }
   /** Without `at`, forks at the tip of the session. */
   | { type: "fork"; name: string | null; at?: string }
   /** Without `session`, renames the visible session. */
@@ -207,12 +230,13 @@ export function withNotice(state: State, text: string, level: "info" | "error" =
 }
 
 export function firstState(
-  options: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "pathPrefixes" | "bindings" | "isPlanning">>,
+  options: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "pathPrefixes" | "bindings" | "isPlanning" | "policy">>,
 ): State {
   return {
     pathPrefixes: { project: "", home: "" },
-    bindings: {},
+    bindings: { preset: "plain", own: {} },
     isPlanning: false,
+    policy: "workspace",
     ...options,
     hasFocus: false,
     mode: "insert",
@@ -244,6 +268,7 @@ export function firstState(
     visit: null,
     overlay: null,
     notice: null,
+    hasEscaped: false,
     stoppedAt: null,
     running: [],
     warned: [],

@@ -5,7 +5,7 @@ import type { Node, Part } from "../../protocol/tree/node.ts";
 import { defaultPolicy } from "../../protocol/api/policy.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { screenCommands } from "../keys/commands.ts";
-import { blocksOf } from "../fixtures/press-keys.ts";
+import { viKeys, blocksOf } from "../fixtures/press-keys.ts";
 import { firstState, type Effect, type UpdateMessage, type State } from "./state.ts";
 import { allBlocks } from "./transcript.ts";
 import { update } from "./update.ts";
@@ -13,7 +13,7 @@ import { renderFrame } from "../views/screen.ts";
 import { statusRow, statusText } from "../views/status.ts";
 
 const size = { columns: 80, rows: 24 };
-const fresh = firstState({ size, net: "off", sandbox: "on" });
+const fresh = firstState({ bindings: viKeys, size, net: "off", sandbox: "on" });
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
 
 describe("typing", () => {
@@ -54,12 +54,19 @@ describe("the space leader", () => {
     for (const mode of ["normal", "insert"] as const)
       expect(press({ ...fresh, mode }, "space", "c").effects.at(-1)).toEqual({ type: "clear" });
   });
-  test("the leader shows its keys after 200 ms and ends after a second", () => {
+  test("the leader shows its keys after 200 ms, and they stay until a key", () => {
     const leaderPressed = press({ ...fresh, mode: "normal" }, "space").state;
     const shown = apply(leaderPressed, { type: "tick", now: 200 });
     expect([apply(leaderPressed, { type: "tick", now: 199 }).leader?.isShown, shown.leader?.isShown]).toEqual([false, true]);
-    expect(textOf(shown)).toContain("n  turn the network for tools on or off");
-    expect(apply(shown, { type: "tick", now: 1000 })).toMatchObject({ leader: null, notice: { text: "Space cancelled" } });
+    expect(textOf(shown)).toContain("n  net — turn the network for tools on or off");
+    expect(textOf(apply(shown, { type: "tick", now: 60_000 }))).toBe(textOf(shown));
+    expect(press(shown, "c").effects.at(-1)).toEqual({ type: "clear" });
+  });
+  test("once the menu of the leader is drawn, no key types anything", () => {
+    const shown = apply(press(fresh, "space").state, { type: "tick", now: 200 });
+    for (const key of ["escape", "z", "enter"])
+      expect(press(shown, key).state).toMatchObject({ leader: null, mode: "insert", unsent: { text: "" } });
+    expect(press(press(shown, "escape").state, ..."/help".split(""), "enter").state.overlay).toMatchObject({ topic: "help" });
   });
   test("the leader says that it was cancelled, by Esc or by a key without a command", () => {
     const normal: State = { ...fresh, mode: "normal" };
@@ -69,7 +76,6 @@ describe("the space leader", () => {
   });
   test("the leader never drops a typed space", () => {
     expect(press(fresh, "space", "z").state.unsent.text).toBe(" z");
-    expect(apply(press(fresh, "space").state, { type: "tick", now: 1000 }).unsent.text).toBe(" ");
     expect(press(fresh, "a", "space", "c").state.unsent.text).toBe("a c");
     expect(apply(press(fresh, "space").state, { type: "paste", text: "n" }).unsent.text).toBe(" n");
   });

@@ -6,7 +6,7 @@ import { shortId } from "../../protocol/tree/node.ts";
 import { addSpent, zeroSpent, zeroUsage, withSubSessions } from "../../protocol/tree/usage.ts";
 import { expandChips } from "../composer/chips.ts";
 import { withFiles } from "../composer/menu.ts";
-import { attach, paste, restoreInput } from "../composer/type.ts";
+import { attach, paste, restoreInput, withText } from "../composer/type.ts";
 import { restoreUnsent } from "../composer/unsent.ts";
 import { focusedAsk, handleAskPaste, withFocusedAsk, withAsks, withoutAsk } from "./asks.ts";
 import { withAttention } from "./attention.ts";
@@ -30,7 +30,7 @@ import {
 import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
 import { runSearch } from "../search/search.ts";
 import { enforcedPolicy, updateBySubSession, updateByEvent } from "./update-by-event.ts";
-import { endLeader, leaderTick, pressKey } from "./update-by-key.ts";
+import { baseModeOf, endLeader, leaderTick, pressKey } from "./update-by-key.ts";
 
 export function update(state: State, message: UpdateMessage): UpdateResult {
   switch (message.type) {
@@ -73,7 +73,7 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
         ...state,
         overlay: null,
         visit: message.visit,
-        mode: message.visit === null ? (state.visit?.mode ?? state.mode) : "normal",
+        mode: message.visit === null ? (state.visit?.mode ?? state.mode) : baseModeOf(state),
       });
     case "ask found":
       return step(withFocusedAsk({ ...state, overlay: null }, message.ask));
@@ -89,6 +89,8 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return step(withSteps(state, message));
     case "plan shown":
       return step(openText(state, "plan", linesOf(message.text)));
+    case "prompt":
+      return step(withText({ ...state, mode: "insert" }, message.text));
     case "taken back":
       return restoreInput(state, message);
     case "listed":

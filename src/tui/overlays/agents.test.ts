@@ -1,12 +1,12 @@
 // Tests of the agents panel: keys, remaining budgets and its layout at several sizes.
 import { describe, expect, test } from "bun:test";
 import type { TurnInfo } from "../../protocol/api/control.ts";
-import { apply, blocksOf, effectsOf, badRows, nodeOf, press, sampleSession, textOf, turnOf } from "../fixtures/press-keys.ts";
+import { viKeys, apply, blocksOf, effectsOf, badRows, nodeOf, press, sampleSession, textOf, turnOf } from "../fixtures/press-keys.ts";
 import { firstState, type UpdateMessage, type State } from "../model/state.ts";
 
 const size = { columns: 80, rows: 24 };
 const ours = sampleSession("ours", { task: "fix the build" });
-const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
+const normal: State = { ...firstState({ bindings: viKeys, size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
 function turnInfo(id: string, state: TurnInfo["state"], parent: string | null = null): TurnInfo {
   const session = sampleSession(id, { parentSession: parent, task: `do ${id}` });

@@ -5,6 +5,7 @@ import type { TurnInfo } from "../../protocol/api/control.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
 import { indentUnderParents, type IndentedTurn } from "../../protocol/tree/turn-list.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
+import { hintFor } from "../keys/hint.ts";
 import { focusedBlock } from "../model/scroll.ts";
 import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { confirm, handleKeyByTable, listKeys, moveIndex, openPanel, type PanelKey, type PanelState } from "./panel.ts";
@@ -42,7 +43,7 @@ const sinceMs = { recent: 15 * 60_000, day: 24 * 3_600_000 };
 
 /** While a session is watched, goes back to the previous session instead. */
 export function openAgents(state: State): UpdateResult {
-  if (state.visit !== null) return goBack(state);
+  if (state.visit !== null) return leaveVisit(state);
   const fields = { kind: "agents", rows: null, since: "recent", steering: null, confirming: null } as const;
   return openPanel<AgentsPanel>(state, fields, (panel) => listEffect(panel, 0));
 }
@@ -51,8 +52,9 @@ function visitFrom(state: State): Visit {
   return state.visit ?? { home: state.session?.id ?? null, mode: state.mode };
 }
 
-export function goBack(state: State): UpdateResult {
-  if (state.visit === null) return step(withNotice(state, "no session is being watched; :quit leaves the screen"));
+export function leaveVisit(state: State): UpdateResult {
+  if (state.visit === null)
+    return step(withNotice(state, `no session is being watched; ${hintFor(state.bindings, "quit")} leaves the screen`));
   return step(state, { type: "visit", session: state.visit.home, visit: null });
 }
 
@@ -61,7 +63,8 @@ export function watchFocused(state: State): UpdateResult {
   const block = focusedBlock(state);
   const spawnedId = block?.kind === "tool" ? /\[session ([0-9a-f-]{36})/.exec(block.result?.text ?? "")?.[1] : undefined;
   const session = block?.kind === "session" ? block.id : spawnedId;
-  if (session === undefined) return step(withNotice(state, "focus the block of a sub-session first, with [ or ]"));
+  if (session === undefined)
+    return step(withNotice(state, `focus the block of a sub-session first, with ${state.bindings.preset === "vi" ? "[ or ]" : "Alt+Up"}`));
   return step(state, { type: "visit", session, visit: visitFrom(state) });
 }
 
@@ -92,7 +95,7 @@ export function chosenTurn({ rows, index }: AgentsPanel): TurnInfo | undefined {
 
 export const agentsKeys: readonly PanelKey<AgentsPanel>[] = [
   ...listKeys<AgentsPanel>(({ rows }) => rows?.length ?? 0),
-  { keys: ["enter"], summary: "watch the session; q, Esc or Space a goes back", run: open },
+  { keys: ["enter"], summary: "watch the session; Esc goes back", run: open },
   { keys: ["s"], summary: "steer: send a message to its agent", run: ifRunning(steer) },
   { keys: ["p"], summary: "pause or resume it", run: ifRunning(pause) },
   { keys: ["x", "K"], summary: "stop it; press twice", run: ifRunning(kill), asksTwice: true },

@@ -1,5 +1,6 @@
 // Tests of the pickers of models, agents and commands, and of the list of costs.
 import { describe, expect, test } from "bun:test";
+import { viKeys } from "../fixtures/press-keys.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import type { EffectContext } from "../effects/effect-context.ts";
@@ -8,7 +9,7 @@ import { firstState, type Effect, type UpdateMessage, type State } from "../mode
 import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
 
-const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), mode: "normal" };
+const fresh: State = { ...firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), mode: "normal" };
 const session = { id: "s-1", name: "main", tip: null, agent: "native", model: "anthropic/claude-sonnet" } as Session;
 
 describe("the model picker", () => {
@@ -50,7 +51,7 @@ test("Tab completes a command after the colon as far as it is unique", () => {
     "p",
     "no command begins with :zz",
   ]);
-  expect(complete("p").notice?.text).toBe("plan, palette");
+  expect(complete("p").notice?.text).toBe("palette, policy, plan");
 });
 
 test("a shell command keeps the model that was chosen for the next turn", async () => {

@@ -26,7 +26,7 @@ export type Picker = {
   index: number;
 };
 
-export type PickerKind = "palette" | "history" | "models" | "agents";
+export type PickerKind = "palette" | "history" | "messages" | "models" | "agents";
 
 type PickerDefinition = {
   title: string;
@@ -53,6 +53,10 @@ const pickerKinds: Record<PickerKind, PickerDefinition> = {
     title: "messages sent in this project",
     choose: (state, { id }) => step(withText({ ...state, mode: "insert" }, state.composer.history[Number(id)] ?? "")),
   },
+  messages: {
+    title: "go back to before a message; Enter forks there, files stay",
+    choose: (state, { id }) => step(state, { type: "go back", node: id }),
+  },
 };
 
 const efforts = ["low", "medium", "high", "xhigh", "max"];
@@ -65,10 +69,11 @@ function chooseModel(state: State, { id }: PickerItem, suffix: string): UpdateRe
   return step(withNotice(state, `no effort "${effort}": ${efforts.join(", ")}`, "error"));
 }
 
-/** Runs a command. If it needs an argument, opens the command line with its name. */
+/** Runs a command. If it needs an argument, its name is put where the user types it. */
 function runOrPrompt(state: State, name: string): UpdateResult {
   const command = screenCommands.find((candidate) => candidate.name === name);
   if (command?.typed?.startsWith("<") !== true) return command?.run(state, "") ?? step(state);
+  if (state.bindings.preset === "plain") return step(withText({ ...state, mode: "insert" }, `/${name} `));
   const text = `${name} `;
   return step({ ...state, mode: "command", commandLine: { text, cursor: text.length } });
 }
@@ -76,7 +81,10 @@ function runOrPrompt(state: State, name: string): UpdateResult {
 /** Commands that can be typed come first; the others only move the view. */
 function paletteItems(bindings: Bindings): PickerItem[] {
   const commands = screenCommands.toSorted((a, b) => Number(a.typed === undefined) - Number(b.typed === undefined));
-  return commands.map((command) => ({ id: command.name, label: command.summary, detail: keysText(command, bindings) }));
+  return commands.flatMap((command) => {
+    const keys = keysText(command, bindings);
+    return keys === "" ? [] : [{ id: command.name, label: `${command.name} — ${command.summary}`, detail: keys }];
+  });
 }
 
 function itemsOf({ items, purpose }: Picker, bindings: Bindings): readonly PickerItem[] | null {

@@ -1,7 +1,7 @@
 // Tests of the sessions panel: keys, its search while typing, and its layout at several sizes.
 import { describe, expect, test } from "bun:test";
 import type { FoundNode } from "../../protocol/tree/views.ts";
-import { apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
+import { viKeys, apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
 import { firstState, type UpdateMessage, type State } from "../model/state.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -9,7 +9,7 @@ const ours = sampleSession("ours", { task: "fix the build", tip: "n1" });
 const parser = sampleSession("parser", { task: "write a parser", tip: "n2" });
 const elsewhere = sampleSession("elsewhere", { project: "/other", directory: "/other/src" });
 const old = sampleSession("old", { archivedAt: 1, tip: "n3" });
-const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
+const normal: State = { ...firstState({ bindings: viKeys, size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
 function listed(sessions = [ours, parser], reading = 0): UpdateMessage {
   return { type: "sessions", message: { type: "listed", reading, sessions, project: "/project", now: 7_200_000 } };

@@ -4,7 +4,7 @@ import type { TreeView } from "../../protocol/api/api.ts";
 import type { Node } from "../../protocol/tree/node.ts";
 import type { EffectContext } from "../effects/effect-context.ts";
 import { runEffect } from "../effects/index.ts";
-import { apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
+import { viKeys, apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
 import { firstState, type UpdateMessage, type State } from "../model/state.ts";
 import { renderFrame } from "../views/screen.ts";
 import { buildOutline, visibleRows, rowText } from "./tree-outline.ts";
@@ -28,7 +28,7 @@ const nodes: Node[] = [
 ];
 const view: TreeView = { nodes, sessions: [ours, other], turns: [] };
 const size = { columns: 80, rows: 24 };
-const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
+const normal: State = { ...firstState({ bindings: viKeys, size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
 function treeRead(tree: TreeView, reading = 0, states = {}): UpdateMessage {
   return { type: "tree", message: { type: "read", reading, view: tree, states, signature: "k", now: 60_000 } };

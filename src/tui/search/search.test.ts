@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Node, Part } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import { blocksOf } from "../fixtures/press-keys.ts";
+import { viKeys, blocksOf } from "../fixtures/press-keys.ts";
 import { firstState, type State } from "../model/state.ts";
 import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
@@ -87,7 +87,10 @@ function node(at: number, author: Node["author"], part: Part): Node {
   return { id: `n${at}`, parent: null, tree: "t", session: "s-1", turn: null, at, author, parts: [part] };
 }
 
-function opened(shown: Node[], state = firstState({ size: { columns: 80, rows: 24 }, bindings: {}, net: "off", sandbox: "on" })): State {
+function opened(
+  shown: Node[],
+  state = firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }),
+): State {
   return update({ ...state, mode: "normal" }, { type: "opened", session, blocks: blocksOf(shown), turns: [] }).state;
 }
 

@@ -18,12 +18,18 @@ export type Search = {
   before: Pick<State, "top" | "focus" | "toggled">;
 };
 
-export function beginSearch(state: State): State {
+/** With words, goes to their first match. */
+export function beginSearch(state: State, words = ""): State {
   const { top, focus, toggled } = state;
-  return { ...state, mode: "search", search: { line: emptyEditLine, match: null, isShown: true, before: { top, focus, toggled } } };
+  const search: Search = { line: emptyEditLine, match: null, isShown: true, before: { top, focus, toggled } };
+  const begun: State = { ...state, mode: "search", search };
+  return words === "" ? begun : runSearch(begun, search, { text: words, cursor: words.length });
 }
 
+/** With the plain preset the search stays open until Esc: Enter and Down go to the next match, Up to the previous one. */
 export function searchKey(state: State, search: Search, key: Key): UpdateResult {
+  const delta = state.bindings.preset === "plain" && search.line.text !== "" ? plainMoves[key.name] : undefined;
+  if (delta !== undefined) return step(searchNext(state, delta));
   if (key.name === "escape" || (key.name === "backspace" && search.line.text === "")) return step(leaveSearch(state, search));
   if (key.name !== "enter") return step(runSearch(state, search, applyEditKey(search.line, key)));
   if (search.line.text === "") return step(leaveSearch(state, search));
@@ -31,8 +37,12 @@ export function searchKey(state: State, search: Search, key: Key): UpdateResult 
   return step(withNotice(leaveSearch(state, search), `no match for "${search.line.text}"`));
 }
 
-function leaveSearch(state: State, { before }: Search): State {
-  return { ...state, ...before, mode: "normal", search: null };
+const plainMoves: Record<string, -1 | 1> = { enter: 1, down: 1, up: -1 };
+
+/** With the plain preset a match stays in view, because Esc is the only way to end the search. */
+function leaveSearch(state: State, { before, match }: Search): State {
+  if (state.bindings.preset === "vi") return { ...state, ...before, mode: "normal", search: null };
+  return match === null ? { ...state, ...before, mode: "insert", search: null } : { ...state, mode: "insert", search: null };
 }
 
 /** Goes to the nearest match: first downwards from the start of the search, then upwards. */

@@ -158,7 +158,8 @@ export function keyOf(event: KeyEvent): Key | null {
     return { name: "newline", text: "\n" };
   if (event.ctrl) return { name: `ctrl+${name}`, text: "" };
   // Two fast presses of Esc arrive as one event with Alt.
-  if (name === "escape") return { name, text: "" };
+  if (name === "escape") return { name: isAlt ? "alt+escape" : name, text: "" };
+  if (name === "tab" && event.shift) return { name: "shift+tab", text: "" };
   const keyAfterEsc = event.sequence.startsWith("\u001b") ? /^[^\s\p{Cc}]$/u.exec(event.sequence.slice(1))?.[0] : undefined;
   if (isAlt || keyAfterEsc !== undefined) return { name: `alt+${keyAfterEsc ?? name}`, text: "" };
   const typed = /^\P{Cc}+$/u.test(event.sequence) ? event.sequence : "";

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createCliRenderer } from "@opentui/core";
 import { canvasSurface } from "./canvas.ts";
-import { blocksOf, nodeOf, sampleSession, textOf } from "../fixtures/press-keys.ts";
+import { viKeys, blocksOf, nodeOf, sampleSession, textOf } from "../fixtures/press-keys.ts";
 import { drawsImages, pngOf, waitUntilPainted, createTestTerminal } from "../fixtures/terminal.ts";
 import { firstState, type UpdateMessage, type State } from "../model/state.ts";
 import { update } from "../model/update.ts";
@@ -110,7 +110,7 @@ async function onTerminal(
     return bytes.includes("\x1b[c") ? answer : "";
   };
   const renderer = await createCliRenderer(createTestTerminal(size, write, environment));
-  let state: State = firstState({ size, net: "off", sandbox: "on" });
+  let state: State = firstState({ bindings: viKeys, size, net: "off", sandbox: "on" });
   const handle = (message: UpdateMessage) => {
     state = update(state, message).state;
     surface.draw();

@@ -56,7 +56,7 @@ export function askerText({ session, transcript }: State, ask: Ask): string {
 
 function hintText({ asks }: State, { options, expiresAt }: Ask): string {
   return [
-    options.length > 0 ? "choose with j, k or a number, Enter answers" : "Enter answers",
+    options.length > 0 ? "choose or type an answer, Enter sends it" : "Enter answers",
     ...(asks.length > 1 ? ["Tab: next question"] : []),
     "Esc: later",
     ...(expiresAt === null ? [] : [`waits until ${new Date(expiresAt).toTimeString().slice(0, 5)}`]),

@@ -19,6 +19,8 @@ export function overlayOf(state: State, height: number): OverlayView | null {
 
 function leaderLines({ bindings }: State): string[] {
   return screenCommands.flatMap((command) =>
-    keysOf(bindings, command).flatMap((key) => (key.startsWith("space ") ? [`${key.slice("space ".length)}  ${command.summary}`] : [])),
+    keysOf(bindings, command).flatMap((key) =>
+      key.startsWith("space ") ? [`${key.slice("space ".length)}  ${command.name} — ${command.summary}`] : [],
+    ),
   );
 }

@@ -11,6 +11,7 @@ import { styled, plainLine, fit, type Row } from "../layout/wrap.ts";
 import { bad, faint, marker, waiting } from "../layout/styles.ts";
 import { progressText } from "../model/plan-steps.ts";
 import type { State } from "../model/state.ts";
+import { hintFor } from "../keys/hint.ts";
 import { blockCount } from "../model/transcript.ts";
 import { askerText } from "./ask.ts";
 import { composerPrompt, composerRows, visibleQueue, transcriptHeight } from "../layout/screen-layout.ts";
@@ -60,8 +61,9 @@ function transcriptRows(state: State): TranscriptRow[] {
   });
 }
 
-function hintOf({ isPlanning, mode }: State): string {
-  if (isPlanning) return "Describe what to plan. Only .skein/plan.md is written; Space x executes it.";
+function hintOf({ isPlanning, mode, bindings }: State): string {
+  if (isPlanning) return `Describe what to plan. Only .skein/plan.md is written; ${hintFor(bindings, "exec", "Space x")} executes it.`;
+  if (bindings.preset === "plain") return "Type a task and press Enter. /help shows commands and keys.";
   return mode === "normal"
     ? "Press i to type a message, Space for commands, ? for all keys."
     : "Type a message. Space shows commands; Esc, then ?, shows all keys.";
@@ -84,33 +86,35 @@ function ruleRow(state: State): Row {
 }
 
 /** The session's name, and the progress of the plan that it executes. */
-function sessionText({ session, steps, visit, isPlanning, activity, transcript }: State): string {
+function sessionText({ session, steps, visit, isPlanning, activity, transcript, bindings }: State): string {
   const name = session === null ? "new session" : oneLine(sessionLabel(session), 40);
-  if (visit !== null) return `${name} (watched; q goes back)`;
-  if (isPlanning && activity === null && blockCount(transcript) > 0) return `${name} · Space x executes the plan, Space e edits it`;
+  if (visit !== null) return `${name} (watched; ${bindings.preset === "vi" ? "q" : "Esc"} goes back)`;
+  if (isPlanning && activity === null && blockCount(transcript) > 0)
+    return `${name} · ${hintFor(bindings, "exec", "Space x")} executes the plan, ${hintFor(bindings, "edit-plan", "Space e")} edits it`;
   const progress = progressText(steps);
   return progress === null ? name : `${name} · ${oneLine(progress, 300)}`;
 }
 
 /** The number of the matching block, among all matching blocks. */
-function searchText({ search, mode }: State): string | null {
+function searchText({ search, mode, bindings }: State): string | null {
   if (search === null || !search.isShown || search.line.text === "") return null;
   const { match, line } = search;
-  const keys = mode === "normal" ? "; n: next, N: previous, Esc: end" : "";
+  const viKeys = mode === "normal" ? "; n: next, N: previous, Esc: end" : "";
+  const keys = bindings.preset === "vi" ? viKeys : "; Enter: next, Up: previous, Esc: end";
   return match === null ? `no match for "${line.text}"` : `"${line.text}" in block ${match.block} of ${match.total}${keys}`;
 }
 
 /** The notice of a condition that still holds, such as a lost connection. */
 function conditionNotice(state: State): State["notice"] {
-  const { isHubLost, isInterrupted, activity, mode, unsent } = state;
-  if (isHubLost) return { text: "connection to the hub lost, reconnecting; :hub starts it", isError: true };
+  const { isHubLost, isInterrupted, activity, mode, unsent, bindings } = state;
+  if (isHubLost) return { text: `connection to the hub lost, reconnecting; ${hintFor(bindings, "hub")} starts it`, isError: true };
   const ask = state.overlay === null ? waitingAsk(state) : null;
   if (ask !== null) return { text: waitingText(state, ask), isError: false };
   if (!isInterrupted || activity !== null) return null;
   const isTyping = mode === "insert" && unsent.text.trim() !== "";
   return {
     text: isTyping
-      ? "interrupted: Enter sends the message, :continue continues the turn"
+      ? `interrupted: Enter sends the message, ${hintFor(bindings, "continue")} continues the turn`
       : "interrupted: Enter continues the turn, Esc does not",
     isError: false,
   };
@@ -118,6 +122,7 @@ function conditionNotice(state: State): State["notice"] {
 
 function waitingText(state: State, ask: Ask): string {
   const asks = `${askerText(state, ask)} asks`;
+  if (state.bindings.preset === "plain") return `${asks}: send or clear the message to answer, or type /asks`;
   if (state.mode === "insert") return `${asks}: send the message first, or Esc and Tab, to answer`;
   return `${asks} (${state.mode === "normal" ? "" : "Esc, then "}Tab answers): ${plainLine(ask.question, 300)}`;
 }

@@ -4,7 +4,7 @@ import type { Event } from "../../protocol/tree/event.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import * as wrap from "../layout/wrap.ts";
-import { blocksOf } from "../fixtures/press-keys.ts";
+import { viKeys, blocksOf } from "../fixtures/press-keys.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleFocused } from "../model/scroll.ts";
 import { firstState, type State } from "../model/state.ts";
 import { update } from "../model/update.ts";
@@ -100,7 +100,7 @@ test("a running call shows its last rows of output, within a limit", () => {
 // --- helpers ----------------------------------------------------------------------------------------------
 
 function opened(nodes: Node[]): State {
-  const fresh = firstState({ size, net: "off", sandbox: "on" });
+  const fresh = firstState({ bindings: viKeys, size, net: "off", sandbox: "on" });
   return { ...update(fresh, { type: "opened", session, blocks: blocksOf(nodes), turns: [] }).state, mode: "normal" };
 }
 

@@ -89,7 +89,7 @@ test("chat takes no message as its session's name", async () => {
 });
 
 test("skein with flags and no task opens the screen with them in a terminal, and is run without one", async () => {
-  using skein = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome({ ...vendorEnv(server.url), SKEIN_KEYS: "vi" });
   for (const flags of [["-m", "openai/gpt-5.2"], ["--policy", "plan"], ["--inline"], ["-c"]]) {
     await using screen = startInPty(skein, flags);
     await screen.until(flags.includes("plan") ? "[INSERT] [plan]" : "[INSERT] [idle]");

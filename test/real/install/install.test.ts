@@ -9,7 +9,7 @@ import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
 import { model, runChatJourney } from "../../support/chat-journey.ts";
 import { vendorEnv, wireModels } from "../../support/temporary-home.ts";
-import { openTerminal } from "../../support/tmux.ts";
+import { openViTerminal } from "../../support/tmux.ts";
 
 const root = join(import.meta.dir, "..", "..", "..");
 const minutes = 60_000;
@@ -135,7 +135,7 @@ describe("installed globally from the tarball", () => {
 describe("the screen of the package", () => {
   test("the TUI of the package opens, answers a message and quits", async () => {
     await runChatJourney(async ({ skein }) => {
-      await using terminal = await openTerminal(skein, { columns: 80, rows: 24 }, [pathOf("global", "bin", "skein")]);
+      await using terminal = await openViTerminal(skein, { columns: 80, rows: 24 }, [pathOf("global", "bin", "skein")]);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until("[INSERT] [idle]");

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { list, model, runChatJourney } from "../../support/chat-journey.ts";
-import { openTerminal } from "../../support/tmux.ts";
+import { openViTerminal } from "../../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
@@ -13,7 +13,7 @@ const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 test("a message can have completed paths, pastes and images, and follow a shell command or an earlier message", async () => {
   await runChatJourney(async ({ skein, server }) => {
     writeFileSync(join(skein.project, "shot.png"), Buffer.from(pixel, "base64"));
-    await using terminal = await openTerminal(skein, size);
+    await using terminal = await openViTerminal(skein, size);
     const { press, paste, until } = terminal;
     await press(`skein tui ${model.join(" ")}`, "Enter");
     await until(ready);
@@ -56,7 +56,7 @@ test("a message can have completed paths, pastes and images, and follow a shell 
 
 test("Esc stops the turn, / searches, Space m chooses a model, and Space b shows the costs", async () => {
   await runChatJourney(async ({ skein }) => {
-    await using terminal = await openTerminal(skein, size);
+    await using terminal = await openViTerminal(skein, size);
     const { press, until } = terminal;
     await press(`skein tui ${model.join(" ")}`, "Enter");
     await until(ready);

@@ -6,7 +6,7 @@ import type { ScriptCall, Script } from "../../../src/scripted-model/script.ts";
 import { waitForNoProcesses, findProcess } from "../../support/processes.ts";
 import { longRunModel, startLongRun } from "../../support/long-run.ts";
 import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
-import { openTerminal, type Terminal } from "../../support/tmux.ts";
+import { openViTerminal, type Terminal } from "../../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
@@ -50,7 +50,7 @@ describe("the screen follows", () => {
 
   test("the screen shows turns of another process and another screen, and their output after both were killed", async () => {
     await withHome(async (skein, terminal, model) => {
-      await using other = await openTerminal(skein, size, skeinCommand(), "beside");
+      await using other = await openViTerminal(skein, size, skeinCommand(), "beside");
       await other.press(`skein run "the run" --session count -m ${longRunModel}`, "Enter");
       await other.until("0.1");
       await terminal.press("skein attach count --tui", "Enter");
@@ -136,7 +136,7 @@ test("a reopened session has its sub-sessions, also killed ones, their usage, an
   const server = startModelServer(({ position: { prompt } }) => scripts[prompt] ?? { steps: [], final: "3 files" });
   using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await using terminal = await openTerminal(skein, { columns: 120, rows: 24 });
+    await using terminal = await openViTerminal(skein, { columns: 120, rows: 24 });
     const { press, until } = terminal;
     const usedIn = (screen: string) => /\[i:(\d+) o:\d+ \| total i:(\d+) o:\d+ \S+\]/.exec(screen)!.slice(0, 3);
     await press(`skein tui -m ${wireModels.anthropic}`, "Enter");
@@ -186,7 +186,7 @@ async function withHome(check: (skein: TemporaryHome, terminal: Terminal, model:
   const server = startLongRun({ ...answer, isHeldAt: (index) => index === half && model.isHeld });
   using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await using terminal = await openTerminal(skein, size);
+    await using terminal = await openViTerminal(skein, size);
     await check(skein, terminal, model);
     await terminal[Symbol.asyncDispose]();
     expect(await waitForNoProcesses(skein.root)).toEqual([]);

@@ -9,7 +9,7 @@ import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import type { Script } from "../../../src/scripted-model/script.ts";
 import { model } from "../../support/chat-journey.ts";
 import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
-import { openTerminal, type Terminal } from "../../support/tmux.ts";
+import { openViTerminal, type Terminal } from "../../support/tmux.ts";
 
 const usage = { input: 100, output: 20, cacheRead: 800, cacheWrite: 0 };
 const poem = Array.from({ length: 80 }, (_, index) => `verse ${index}`).join("\n\n");
@@ -120,7 +120,7 @@ for (const size of [
     using skein = temporaryHome({ ...vendorEnv(server.url), EDITOR: "true" });
     await Bun.write(join(skein.project, "src", "a.ts"), "const a = 1;\n");
     try {
-      await using terminal = await openTerminal(skein, size);
+      await using terminal = await openViTerminal(skein, size);
       const { press, until } = terminal;
       const check = async (rows: KeyCheck[]) => {
         for (const [keys, expected] of rows) {

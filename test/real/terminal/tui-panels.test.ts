@@ -4,7 +4,7 @@ import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
 import { list, main, model, utils, runChatJourney } from "../../support/chat-journey.ts";
 import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
-import { openTerminal } from "../../support/tmux.ts";
+import { openViTerminal } from "../../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
 
@@ -12,7 +12,7 @@ describe("the tree and sessions panels", () => {
   test("sessions are forked, compared, grafted, renamed and archived in the tree, and found in the sessions panel", async () => {
     await runChatJourney(async ({ skein, chat }) => {
       await chat([list, main, "/fork other", utils]);
-      await using terminal = await openTerminal(skein, size);
+      await using terminal = await openViTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui other ${model.join(" ")}`, "Enter");
       await until(/Here's utils\.py\.[^]*\[INSERT\] \[idle\]/);
@@ -86,7 +86,7 @@ describe("the agents panel", () => {
     });
     using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await using terminal = await openTerminal(skein, size);
+      await using terminal = await openViTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui --max-budget-usd 2 ${model.join(" ")}`, "Enter");
       await until(/\[INSERT\] \[idle\]/);

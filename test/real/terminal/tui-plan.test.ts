@@ -8,7 +8,7 @@ import { shellScript, type Script } from "../../../src/scripted-model/script.ts"
 import { model } from "../../support/chat-journey.ts";
 import { findProcess } from "../../support/processes.ts";
 import { temporaryHome, vendorEnv, type TemporaryHome } from "../../support/temporary-home.ts";
-import { openTerminal, type Terminal } from "../../support/tmux.ts";
+import { openViTerminal, type Terminal } from "../../support/tmux.ts";
 
 const firstPlan = "- [ ] count them\n- [ ] name them\n";
 const finalPlan = "- [ ] count them\n- [ ] name them\n- [ ] a person's step\n- [ ] feed them\n";
@@ -48,7 +48,7 @@ async function onScreen(check: (skein: TemporaryHome, terminal: Terminal, server
   writeFileSync(editor, `${lines.join("\n")}\n`);
   chmodSync(editor, 0o755);
   try {
-    await using terminal = await openTerminal(skein, { columns: 80, rows: 24 });
+    await using terminal = await openViTerminal(skein, { columns: 80, rows: 24 });
     await terminal.press(`skein tui ${model.join(" ")} --sandbox auto`, "Enter");
     await terminal.until(/\[INSERT\] \[idle\]/);
     await check(skein, terminal, server);

@@ -6,15 +6,15 @@ import { join } from "node:path";
 import { model, runChatJourney } from "../../support/chat-journey.ts";
 import { processesOf } from "../../support/processes.ts";
 import { skeinCommand } from "../../support/temporary-home.ts";
-import { openTerminal } from "../../support/tmux.ts";
+import { openViTerminal } from "../../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
 
 test("an unsent message is restored after a kill -9 and after quitting, and two screens do not mix theirs", async () => {
   await runChatJourney(async ({ skein, server }) => {
-    await using first = await openTerminal(skein, size);
-    await using second = await openTerminal(skein, size, skeinCommand(), "beside");
+    await using first = await openViTerminal(skein, size);
+    await using second = await openViTerminal(skein, size, skeinCommand(), "beside");
     await first.press(`skein tui ${model.join(" ")}`, "Enter");
     await first.until(ready);
     await second.press(`skein tui --new ${model.join(" ")}`, "Enter");
@@ -59,7 +59,7 @@ test("an unsent message is restored after a kill -9 and after quitting, and two 
 
 test("quitting warns of a running turn in another session, and a new branch has its own name", async () => {
   await runChatJourney(async ({ skein }) => {
-    await using terminal = await openTerminal(skein, size);
+    await using terminal = await openViTerminal(skein, size);
     const { press, until } = terminal;
     await press(`skein tui ${model.join(" ")}`, "Enter");
     await until(ready);

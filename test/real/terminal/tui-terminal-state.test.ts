@@ -5,7 +5,7 @@ import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { randomOf } from "../../../src/tui/fixtures/random.ts";
 import { model, runChatJourney } from "../../support/chat-journey.ts";
 import { isAtWork, waitForNoProcesses, findProcess, type LivingProcess } from "../../support/processes.ts";
-import { openTerminal, type Terminal } from "../../support/tmux.ts";
+import { openViTerminal, type Terminal } from "../../support/tmux.ts";
 import { skeinCommand, sourceCommand, temporaryHome, vendorEnv, type TemporaryHome } from "../../support/temporary-home.ts";
 import { startInPty, type PtyProgram } from "../../support/pty.ts";
 
@@ -92,7 +92,7 @@ describe("the terminal", () => {
 
   test("with --inline finished output stays in the scrollback, and overlays do not", async () => {
     await runChatJourney(async ({ skein }) => {
-      await using terminal = await openTerminal(skein, { columns: 80, rows: 24 });
+      await using terminal = await openViTerminal(skein, { columns: 80, rows: 24 });
       const { press, until } = terminal;
       await press(`echo before; skein ${args.join(" ")} --inline`, "Enter");
       await until(/before[^]*── new session[^]*\[INSERT\] \[idle\]/);
@@ -164,7 +164,7 @@ describe("the terminal", () => {
     const random = randomOf(seed);
     const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
     await runChatJourney(async ({ skein }) => {
-      await using terminal = await openTerminal(skein, { columns: 80, rows: 24 });
+      await using terminal = await openViTerminal(skein, { columns: 80, rows: 24 });
       const { press, until } = terminal;
       await press(`EDITOR=true skein ${args.join(" ")}`, "Enter");
       await until(ready);

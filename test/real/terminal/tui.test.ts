@@ -4,7 +4,7 @@ import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { list, main, model, runChatJourney } from "../../support/chat-journey.ts";
 import { waitForNoProcesses, findProcess } from "../../support/processes.ts";
 import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
-import { openTerminal } from "../../support/tmux.ts";
+import { openViTerminal } from "../../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
@@ -12,7 +12,7 @@ const ready = /\[INSERT\] \[idle\]/;
 describe("the screen", () => {
   test("the screen takes a message, shows the answer, and restores the terminal", async () => {
     await runChatJourney(async ({ skein }) => {
-      await using terminal = await openTerminal(skein, size);
+      await using terminal = await openViTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(ready);
@@ -40,7 +40,7 @@ describe("the screen", () => {
 
   test("Ctrl+C on the screen stops the turn, and the conversation continues", async () => {
     await runChatJourney(async ({ skein }) => {
-      await using terminal = await openTerminal(skein, size);
+      await using terminal = await openViTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(ready);
@@ -66,7 +66,7 @@ describe("the screen", () => {
 
   test("a signal ends the screen and restores the terminal", async () => {
     await runChatJourney(async ({ skein }) => {
-      await using terminal = await openTerminal(skein, size);
+      await using terminal = await openViTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}; echo "code $?"`, "Enter");
       await until(ready);
@@ -83,7 +83,7 @@ describe("the screen", () => {
     const server = startModelServer({ steps: [], final });
     using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await using terminal = await openTerminal(skein, size);
+      await using terminal = await openViTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(ready);
@@ -102,7 +102,7 @@ describe("the screen", () => {
     const server = startModelServer({ steps: [ask("Which colour?"), ask("And the other?")], final: "Thanks." });
     using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await using terminal = await openTerminal(skein, size);
+      await using terminal = await openViTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(ready);

@@ -20,6 +20,7 @@ import { readImage } from "../run/read-image.ts";
 import { fileNameOf, historyFile, openHistory } from "../../line-editor/history.ts";
 import { stripControls } from "../../terminal/style.ts";
 import { tuiFlags } from "./tui-flags.ts";
+import { editText } from "./edit-text.ts";
 import { openUnsentStore } from "./unsent-store.ts";
 import { usesScreenReader, openChat } from "../run/chat.ts";
 import { readFlags, loadRole, buildSessionOpen, buildTurn, type Flags } from "../run/run.ts";
@@ -86,13 +87,7 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
       signal = received;
       stop();
     });
-  const { addDirs, allowWrite } = turn.policy;
-  const { env, home } = ctx;
-  const programs = createProgramSearch({ env, home, directories: [project, directory], writable: [...addDirs, ...allowWrite] });
-  const editor = {
-    command: () => editorFrom({ env, cwd: directory, programs }),
-    edit: (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env, cwd: directory, programs })),
-  };
+  const editor = createEditor(ctx, directory, turn.policy);
   try {
     const exitSignal = await openScreen({
       api,
@@ -136,6 +131,19 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
   }
 }
 
+/** The user's editor. It is looked up only where the tools of the turns can't write. */
+function createEditor(ctx: CommandContext, directory: string, { addDirs, allowWrite }: Policy) {
+  const { env, home } = ctx;
+  const directories = [ctx.projectOf(directory), directory];
+  const programs = createProgramSearch({ env, home, directories, writable: [...addDirs, ...allowWrite] });
+  const edit = (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env, cwd: directory, programs }));
+  return {
+    command: () => editorFrom({ env, cwd: directory, programs }),
+    edit,
+    editText: (command: string, text: string) => editText(ctx.state, text, (file) => edit(command, file)),
+  };
+}
+
 function printUnsent({ isSaved, problem }: ReturnType<typeof openUnsentStore>, { err }: CommandContext): void {
   const reason = problem();
   if (reason !== null) err.write(`The unsent message could not be saved: ${reason}\n`);
@@ -165,20 +173,21 @@ function createHubConnector(ctx: CommandContext, target: HubTarget) {
   };
 }
 
-/** The policies of acting and of planning turns. A key switches between them, also if the screen was opened with another policy. */
+/** The policies that the screen changes between, also if it was opened with another one. */
 function createPolicies(flags: PolicyFlagValues, settings: Settings, { policy, toolLevel }: Pick<TurnStartParams, "policy" | "toolLevel">) {
   // A sandbox can be off only under policy full, and none of these policies is full.
   const withSandbox = (mode: SandboxMode | null) => (mode === "off" ? null : mode);
   const policyNamed = (name: PolicyName): Policy =>
-    resolvePolicy(
-      { ...flags, name, sandbox: withSandbox(flags.sandbox) },
-      { ...settings, sandbox: withSandbox(settings.sandbox) },
-      toolLevel,
-    );
-  return {
-    act: policy.name === "plan" ? policyNamed(toolLevel === "readonly" ? "readonly" : "workspace") : policy,
-    plan: policyNamed("plan"),
-  };
+    policy.name === name
+      ? policy
+      : resolvePolicy(
+          { ...flags, name, sandbox: withSandbox(flags.sandbox) },
+          { ...settings, sandbox: withSandbox(settings.sandbox) },
+          toolLevel,
+        );
+  const readonly = policyNamed("readonly");
+  const workspace = toolLevel === "readonly" ? readonly : policyNamed("workspace");
+  return { act: policy.name === "plan" ? workspace : policy, plan: policyNamed("plan"), readonly, workspace };
 }
 
 async function loadScreen() {
