@@ -23,8 +23,13 @@ export type LineStyle = {
 export function startLine(event: Extract<Event, { type: "turn.started" }>): string {
   const { turn, session } = event;
   const enforcement = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
-  const model = turn.model === null ? "" : ` · ${stripControls(turn.model)}`;
-  return `${stripControls(turn.agent)}${model} · policy ${turn.policy.name}${enforcement} · session ${printableLabel(session)}`;
+  return `${stripControls(turn.agent)}${modelText(turn.model)} · policy ${turn.policy.name}${enforcement} · session ${printableLabel(session)}`;
+}
+
+/** A script of the replay model has no name, only a path. */
+function modelText(model: string | null): string {
+  if (model === null) return "";
+  return model.startsWith("replay/") ? " · scripted model" : ` · ${stripControls(model)}`;
 }
 
 export function callLine(name: string, input: Record<string, unknown>, { style, columns }: LineStyle): string {
