@@ -19,6 +19,7 @@ import { lazy } from "../kit/flow/lazy.ts";
 import { findProgram, searchPath } from "../kit/process/trusted-programs.ts";
 import { chooseModel, nameOptions } from "../models/choose-model.ts";
 import { requireModelName } from "../models/model-names.ts";
+import { createRequestRates } from "../models/request-rate.ts";
 import { bindModel } from "../models/stream.ts";
 import { vendorAuth, vendors } from "../models/vendors.ts";
 import type { Api } from "../protocol/api/api.ts";
@@ -149,8 +150,9 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
   const { config, paths, env, providers } = ctx;
   const { enforced } = executors;
   const toolEnv = Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+  const rates = createRequestRates();
   const native = nativeAgent({
-    model: async (name) => bindModel(await choose(name), { env, providers, idleMs: config.values.idleMs, models: ctx.models }),
+    model: async (name) => bindModel(await choose(name), { env, providers, idleMs: config.values.idleMs, models: ctx.models, rates }),
     executor: executors.get,
     enforced,
     toolEnv,

@@ -16,7 +16,7 @@ export function checkValue(entry: ConfigKey, value: unknown): CheckedValue {
 
 /** Converts the text of a variable or a command line to the JSON value that a file would have. */
 export function jsonFromText({ type }: ConfigKey, text: string): unknown {
-  if (type === "integer" || type === "number" || type === "amount") return text.trim() === "" ? text : Number(text);
+  if (type === "integer" || type === "count" || type === "number" || type === "amount") return text.trim() === "" ? text : Number(text);
   if (type === "boolean") return booleans[text.trim().toLowerCase()] ?? text;
   if (!/-(?:list|map)$/.test(type)) return text;
   try {
@@ -52,6 +52,11 @@ const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
     expected: "a whole number above 0",
     accepts: (value) => Number.isSafeInteger(value) && (value as number) > 0,
     schema: { type: "integer", exclusiveMinimum: 0 },
+  },
+  count: {
+    expected: "a whole number of at least 0",
+    accepts: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+    schema: { type: "integer", minimum: 0 },
   },
   number: {
     expected: "a number above 0",

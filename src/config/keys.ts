@@ -7,6 +7,7 @@ import { policyNames, sandboxModes, toolLevels } from "../protocol/api/policy.ts
 export type KeyType =
   | "string"
   | "integer"
+  | "count"
   | "number"
   | "amount"
   | "boolean"
@@ -255,6 +256,18 @@ const keyTable = [
       "Tokens that fit into one request to this vendor's models; older messages are summarised before that limit. Without it, the value of the price list.",
   },
   {
+    key: "providers.*.max_retries",
+    type: "count",
+    description:
+      "How often a request of the native agent to this vendor is sent again after a temporary error, such as an overload. Without it, 3; 0 never repeats a request.",
+  },
+  {
+    key: "providers.*.requests_per_minute",
+    type: "integer",
+    description:
+      "Requests of the native agent that one skein process sends to this vendor in a minute. Further requests wait. Without it, no limit.",
+  },
+  {
     key: "models.*.temperature",
     type: "amount",
     project: "yes",
@@ -337,58 +350,7 @@ export const configKeys: readonly ConfigKey[] = keyTable.map((entry: KeyEntry) =
 /** Keys without a `*`. */
 export const plainKeys = configKeys.filter(({ key }) => !key.includes("*"));
 
-/** A name may only have characters that are also allowed in `vendor/id`. A model is `vendor/id` itself. */
-const plainName = "[A-Za-z0-9][A-Za-z0-9_-]{0,63}";
-const modelName = '[A-Za-z0-9][A-Za-z0-9_-]{0,63}/[^\\s"]{1,200}';
-
-const plainKeysByName = new Map(plainKeys.map((entry) => [entry.key, entry]));
-const openKeys = configKeys
-  .filter(({ key }) => key.includes("*"))
-  .map((entry) => ({ entry, pattern: entry.key.split("."), dotted: dottedPattern(entry.key) }));
-
 /** Keys for lists and plain maps, and keys with a `*`, have no variable. */
 function variableOf({ key, type }: KeyEntry): { env?: string } {
   return key.includes("*") || /-list$|^string-map$/.test(type) ? {} : { env: `SKEIN_${key.toUpperCase()}` };
-}
-
-/** The entry for a dotted key; `providers.acme.wire` finds `providers.*.wire`. */
-export function findKey(dotted: string): ConfigKey | undefined {
-  const plain = plainKeysByName.get(dotted);
-  if (plain !== undefined || !dotted.includes(".")) return plain;
-  return openKeys.find(({ dotted: pattern }) => pattern.test(dotted))?.entry;
-}
-
-/** The words of a dotted key. The name of a model may contain dots. */
-export function wordsOf(dotted: string): string[] {
-  for (const { dotted: pattern, entry } of openKeys) {
-    const name = pattern.exec(dotted)?.[1];
-    if (name !== undefined) return entry.key.split(".").map((word) => (word === "*" ? name : word));
-  }
-  return dotted.split(".");
-}
-
-/** The entry for the words of a key in a file. */
-export function findKeyAt(words: readonly string[]): ConfigKey | undefined {
-  if (words.length === 1) return plainKeysByName.get(words[0]!);
-  return openKeys.find(({ pattern }) => pattern.length === words.length && matches(words, pattern))?.entry;
-}
-
-/** Whether there are keys below this one: `providers`, `providers.acme`. */
-export function hasSubKeys(words: readonly string[]): boolean {
-  return openKeys.some(({ pattern }) => words.length < pattern.length && matches(words, pattern));
-}
-
-function nameIn(group: string | undefined): string {
-  return group === "models" ? modelName : plainName;
-}
-
-function dottedPattern(key: string): RegExp {
-  const [group, ...rest] = key.split(".*.");
-  return new RegExp(`^${group}\\.(${nameIn(group)})\\.${rest.join().replaceAll(".", "\\.")}$`);
-}
-
-function matches(words: readonly string[], pattern: readonly string[]): boolean {
-  return words.every((word, index) =>
-    pattern[index] === "*" ? new RegExp(`^${nameIn(pattern[0])}$`).test(word) : pattern[index] === word,
-  );
 }

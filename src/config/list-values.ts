@@ -1,7 +1,8 @@
 // The configuration as `skein config` shows it. A secret only shows that it is set.
 import { isRecord } from "../kit/text/json.ts";
 import type { ConfigEntry } from "../protocol/api/api.ts";
-import { findKey, plainKeys, type ConfigKey } from "./keys.ts";
+import { findKey } from "./find-key.ts";
+import { plainKeys, type ConfigKey } from "./keys.ts";
 import type { Config } from "./load.ts";
 import { fieldOf, variableIn } from "./values.ts";
 

@@ -128,7 +128,7 @@ describe("configuration layers", () => {
 
   test("a provider reads its key and headers from the variables that it names", () => {
     const { load } = createSetup({
-      user: `{ "providers": { "acme": { "base_url": "https://a.example/v1", "wire": "openai-chat", "api_key": "$ACME", "context_window": 32000, "headers": { "x-team": "\${TEAM}", "x-plain": "p", "x-gone": "$GONE" } } } }`,
+      user: `{ "providers": { "acme": { "base_url": "https://a.example/v1", "wire": "openai-chat", "api_key": "$ACME", "context_window": 32000, "max_retries": 0, "headers": { "x-team": "\${TEAM}", "x-plain": "p", "x-gone": "$GONE" } } } }`,
       env: { ACME: "k1", TEAM: "t1" },
     });
     const config = load();
@@ -139,6 +139,8 @@ describe("configuration layers", () => {
         apiKey: "k1",
         headers: { "x-team": "t1", "x-plain": "p" },
         contextWindow: 32_000,
+        maxRetries: 0,
+        requestsPerMinute: null,
       },
     });
     expect(config.warnings).toEqual(["providers.acme.headers.x-gone names the variable GONE, which is not set"]);

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { FileReader } from "../kit/files/file-reader.ts";
 import { makeDirectorySafely, replaceSafely, writeAll } from "../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
-import { findKey, wordsOf } from "./keys.ts";
+import { findKey, wordsOf } from "./find-key.ts";
 import { unknownKeyHint } from "./load.ts";
 import type { Paths } from "./paths.ts";
 import { parseConfigText, readConfigText } from "./read-file.ts";

@@ -4,13 +4,15 @@ import type { KeyPreset } from "../protocol/api/settings.ts";
 import type { Settings } from "../protocol/api/api.ts";
 import { absolutePath } from "../kit/files/absolute-path.ts";
 import { isRecord } from "../kit/text/json.ts";
-import { configKeys, plainKeys, wordsOf, type ConfigKey, type ConfigKeyEntry } from "./keys.ts";
+import { wordsOf } from "./find-key.ts";
+import { configKeys, plainKeys, type ConfigKey, type ConfigKeyEntry } from "./keys.ts";
 
 type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
 type TypeValues = {
   string: string;
   url: string;
   integer: number;
+  count: number;
   number: number;
   amount: number;
   duration: number;

@@ -36,6 +36,8 @@ export type ModelEvent =
   | { type: "call.started"; call: string; name: string }
   /** The request will be sent again after `waitMs`; `attempt` 1 is the first retry. No delta precedes it. */
   | { type: "retry"; attempt: number; waitMs: number; error: TurnError }
+  /** The request waits for the configured rate. */
+  | { type: "warning.raised"; message: string }
   | { type: "done"; parts: Part[]; usage: Usage; stop: StopReason }
   /** `parts` and `usage` are those that had arrived before the failure. */
   | { type: "failed"; error: TurnError; parts: Part[]; usage: Usage };

@@ -21,6 +21,7 @@ import { IdleTimeout } from "./idle-timeout.ts";
 import type { Endpoint, ModelEvent, ModelRequest, ServerEvent, Wire, WireEvent, WireName, WireReader } from "./model.ts";
 import { sleep } from "../kit/flow/sleep.ts";
 import { settingsFor, type ModelSettingsTable } from "./model-settings.ts";
+import type { RequestRate, RequestRates } from "./request-rate.ts";
 import { SseParser } from "./sse.ts";
 import { parseJson } from "./wire/json.ts";
 import { endpointFor, parseModelName, type VendorConfig } from "./vendors.ts";
@@ -30,6 +31,8 @@ export type StreamOptions = {
   /** Null waits for a silent server without a limit. */
   idleMs: number | null;
   retry: { attempts: number; maxWaitMs: number };
+  /** Null or missing sends requests at any rate. */
+  rate?: RequestRate | null;
   /** No request is sent while the gate is paused. */
   gate?: PauseGate;
   /** The clock for `idleMs`. Tests replace the system clock. */
@@ -51,20 +54,25 @@ export type BindOptions = {
   /** Null uses the default. */
   idleMs: number | null;
   models?: ModelSettingsTable;
+  /** Limits of all vendors. Missing means no limit. */
+  rates?: RequestRates;
 };
 
 type UnboundRequest = Omit<ModelRequest, "model" | "effort" | "temperature">;
 
-const retryLimits = { attempts: 4, maxWaitMs: 60_000 };
+const defaultRetries = 3;
+const maxRetryWaitMs = 60_000;
 const defaultIdleMs = 600_000;
 
 /** Binds a model's name to its endpoint, key, prices and context window. */
-export async function bindModel(name: string, { env, providers, idleMs, models = {} }: BindOptions) {
+export async function bindModel(name: string, { env, providers, idleMs, models = {}, rates }: BindOptions) {
   const { vendor, model, effort } = parseModelName(name);
   if (vendor === "replay") return (await import("./replay-model.ts")).bindReplay(model);
   const config = providers[vendor];
   const endpoint = endpointFor(vendor, { env, config });
   const settings = settingsFor(models, vendor, model);
+  const retry = { attempts: 1 + (config?.maxRetries ?? defaultRetries), maxWaitMs: maxRetryWaitMs };
+  const rate = rates?.(vendor, config?.requestsPerMinute) ?? null;
   const bound = (request: UnboundRequest): ModelRequest => ({
     ...request,
     model,
@@ -75,7 +83,7 @@ export async function bindModel(name: string, { env, providers, idleMs, models =
   return {
     name: `${vendor}/${model}`,
     stream: (request: UnboundRequest, signal: AbortSignal, gate: PauseGate) =>
-      streamModel(bound(request), endpoint, { signal, gate, idleMs: idleMs ?? defaultIdleMs, retry: retryLimits }),
+      streamModel(bound(request), endpoint, { signal, gate, idleMs: idleMs ?? defaultIdleMs, retry, rate }),
     body: async (request: UnboundRequest) => (await loadWire(endpoint.wire)).request(bound(request), endpoint).body,
     price: async (usage: Usage) => (await import("./catalog.ts")).priceOf(vendor, model, usage, { settings: models }),
     window: async () => config?.contextWindow ?? (await import("./catalog.ts")).contextWindowOf(vendor, model),
@@ -94,7 +102,10 @@ type FailedAttempt = { failure: Failure; parts: Done["parts"]; usage: Done["usag
 export async function* streamModel(request: ModelRequest, endpoint: Endpoint, options: StreamOptions): AsyncGenerator<ModelEvent, void> {
   const target: RequestTarget = { endpoint, model: request.model };
   const budget: RetryBudget = { remainingMs: options.retry.maxWaitMs, retries: 0, hasRetriedOnce: false };
+  const cancelled = { type: "failed", error: cancelledFailure().error, parts: [], usage: zeroUsage } satisfies ModelEvent;
   for (;;) {
+    yield* waitForRate(endpoint.vendor, options);
+    if (options.signal.aborted) return yield cancelled;
     const outcome = yield* tryOnce(request, target, options);
     if ("type" in outcome) return yield outcome;
     const { failure, parts, usage, hadContent } = outcome;
@@ -107,8 +118,19 @@ export async function* streamModel(request: ModelRequest, endpoint: Endpoint, op
     budget.retries += 1;
     yield { type: "retry", attempt: budget.retries, waitMs, error: failure.error };
     await sleep(waitMs, options.signal);
-    if (options.signal.aborted) return yield { type: "failed", error: cancelledFailure().error, parts: [], usage: zeroUsage };
+    if (options.signal.aborted) return yield cancelled;
   }
+}
+
+/** A shorter wait is not reported. */
+const reportedWaitMs = 1000;
+
+async function* waitForRate(vendor: string, { rate, signal }: StreamOptions): AsyncGenerator<ModelEvent, void> {
+  const waitMs = rate?.reserve() ?? 0;
+  if (waitMs <= 0) return;
+  const limit = `providers.${vendor}.requests_per_minute is ${rate?.perMinute}`;
+  if (waitMs >= reportedWaitMs) yield { type: "warning.raised", message: `${limit}: the next request waits ${Math.ceil(waitMs / 1000)} s` };
+  await sleep(waitMs, signal);
 }
 
 type RetryBudget = { remainingMs: number; retries: number; hasRetriedOnce: boolean };

@@ -126,7 +126,15 @@ export const vendors: readonly Vendor[] = [
 ];
 
 export type Environment = Record<string, string | undefined>;
-export type VendorConfig = { baseUrl?: string; apiKey?: string; wire?: WireName; headers?: Record<string, string>; contextWindow?: number };
+export type VendorConfig = {
+  baseUrl?: string;
+  apiKey?: string;
+  wire?: WireName;
+  headers?: Record<string, string>;
+  contextWindow?: number;
+  maxRetries?: number;
+  requestsPerMinute?: number;
+};
 export type VendorSource = { env: Environment; config?: VendorConfig };
 export type ModelName = { vendor: string; model: string; effort: Effort | null };
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import Ajv from "ajv";
 import { printConfigDocs } from "./config.ts";
 import { environmentVariables } from "../../src/config/env.ts";
-import { configKeys, findKey } from "../../src/config/keys.ts";
+import { findKey } from "../../src/config/find-key.ts";
+import { configKeys } from "../../src/config/keys.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import { checkValue } from "../../src/config/check-value.ts";
 

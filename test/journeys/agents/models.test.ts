@@ -138,4 +138,42 @@ describe("settings of models", () => {
     expect(ran.json()["cost_usd"]).toBeNull();
     await server.stop();
   });
+
+  test("max_retries of a provider limits how often a request is repeated, and config refuses other values", async () => {
+    const server = startModelServer({ steps: [], final: "fine" });
+    server.setFault({ type: "status", status: 529, retryAfter: "0" });
+    using skein = temporaryHome(vendorEnv(server.url));
+    for (const [retries, requests] of [
+      [null, 4],
+      ["0", 1],
+      ["2", 3],
+    ] as const) {
+      if (retries !== null) expect((await skein.run(["config", "set", "providers.ollama.max_retries", retries])).code).toBe(0);
+      server.clear();
+      expect((await skein.run(["run", ...model, "--json", "hello"])).json()["status"]).toBe("overloaded");
+      expect([retries, server.main().length]).toEqual([retries, requests]);
+    }
+    const refused = await skein.run(["config", "set", "providers.ollama.max_retries", "1.5"]);
+    expect([refused.code, refused.err]).toEqual([3, expect.stringContaining("a whole number of at least 0")]);
+    await server.stop();
+  });
+
+  test("requests_per_minute of a provider delays further requests of a run, and says so", async () => {
+    const server = startModelServer({ steps: [{ calls: [{ input: { command: "echo hello" } }] }], final: "fine" });
+    using skein = temporaryHome(vendorEnv(server.url));
+    expect((await skein.run(["config", "set", "providers.ollama.requests_per_minute", "1"])).code).toBe(0);
+    const child = skein.start(["run", ...model, "--output-format", "events", "hello"]);
+    const reader = child.stdout.getReader();
+    const decoder = new TextDecoder();
+    let seen = "";
+    while (!/"warning\.raised".*requests_per_minute/.test(seen)) seen += decoder.decode((await reader.read()).value, { stream: true });
+    expect(seen).toMatch(/providers\.ollama\.requests_per_minute is 1: the next request waits \d+ s/);
+    expect(server.main()).toHaveLength(1);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(130);
+    expect(server.main()).toHaveLength(1);
+    expect((await skein.run(["config", "set", "providers.ollama.requests_per_minute", "600"])).code).toBe(0);
+    expect((await skein.run(["run", ...model, "hello"])).code).toBe(0);
+    await server.stop();
+  });
 });
