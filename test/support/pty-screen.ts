@@ -18,7 +18,8 @@ export function startScreen(
   args: string[],
   { env = {}, size = { columns: 80, rows: 24 } }: ScreenOptions = {},
 ): PtyScreen {
-  const program = startInPty(skein, args, { env, size });
+  // The vi preset has modes and commands after a colon, as the documents describe them.
+  const program = startInPty(skein, args, { env: { SKEIN_KEYS: "vi", ...env }, size });
   const screen = new TestScreen(size);
   let painted = 0;
   async function rows(): Promise<string[]> {
