@@ -113,7 +113,8 @@ describe("endpointFor", () => {
 
   test("vendorAuth never contains a key", () => {
     const auth = vendorAuth("openai", { env: { OPENAI_API_KEY: "sk-secret", OPENAI_BASE_URL: "https://u:sk-secret@x/v1?key=sk-secret" } });
-    expect(auth).toEqual({ vendor: "openai", ready: true, source: "OPENAI_API_KEY", baseUrl: "https://x/v1", hint: "" });
+    const key = { source: "OPENAI_API_KEY", keyVariable: "OPENAI_API_KEY", keyUrl: "https://platform.openai.com/api-keys" };
+    expect(auth).toEqual({ vendor: "openai", ready: true, ...key, baseUrl: "https://x/v1", hint: "" });
     expect(vendorAuth("openai", { env: { OPENAI_BASE_URL: "https://u:sec@ret@x/v1" } }).baseUrl).toBe("https://x/v1");
     expect(vendorAuth("openai", { env: {} })).toMatchObject({
       ready: false,

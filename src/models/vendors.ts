@@ -255,6 +255,8 @@ export function vendorAuth(name: string, source: VendorSource): VendorAuth {
     ready: credential !== null || needsNoKey,
     source: credential?.source ?? null,
     baseUrl: stripUrlSecrets(baseUrlFor(name, source)),
+    keyVariable: vendor?.keyVariables[0]?.name ?? null,
+    keyUrl: vendor?.keyUrl ?? null,
     hint: credential ? "" : vendor?.isLocal ? `runs on this machine; see ${vendor.keyUrl}` : vendor ? keyHint(vendor) : "",
   };
 }

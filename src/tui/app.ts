@@ -25,6 +25,8 @@ export type ScreenOptions = Omit<
   home: string;
   /** Opens the list of sessions first. */
   isChoosing?: boolean;
+  /** Sent as the first message. */
+  task?: string | null;
   /** The user named the policy, so it applies instead of that of the session's last turn. */
   isPolicyNamed?: boolean;
   onStop: (stop: () => void) => void;
@@ -138,7 +140,10 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
 }
 
 /** Restores history and unsent message, and shows the session that the screen was opened with. */
-async function showFirstSession(ctx: EffectContext, { local, turn, session, isPolicyNamed, isChoosing }: ScreenOptions): Promise<void> {
+async function showFirstSession(
+  ctx: EffectContext,
+  { local, turn, session, isPolicyNamed, isChoosing, task = null }: ScreenOptions,
+): Promise<void> {
   ctx.send({ type: "history", entries: local.history.entries });
   const saved = local.unsent.claim();
   const problem = local.unsent.problem();
@@ -148,4 +153,5 @@ async function showFirstSession(ctx: EffectContext, { local, turn, session, isPo
   await enterSession(ctx, session);
   if (isPolicyNamed === true) setPolicy(ctx, policySlot);
   if (isChoosing === true) ctx.send({ type: "choose session" });
+  if (task !== null) void runEffect(ctx, { type: "start", prompt: task, images: [] });
 }

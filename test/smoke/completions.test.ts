@@ -22,7 +22,10 @@ try skein run --policy r
 try skein run x --role archi
 try skein team run x --agents architect,codere
 try skein team resume te
-try skein team run te`;
+try skein team run te
+try skein run -m opu
+try skein --model=opu
+try skein run x -a nat`;
   const child = Bun.spawn(["bash", "-c", script], {
     cwd: skein.project,
     env: { ...skein.env, PATH: `${bin}:${skein.env["PATH"]}` },
@@ -40,6 +43,9 @@ try skein team run te`;
     "architect,codereviewer",
     "team-a",
     "",
+    "opus",
+    "",
+    "native",
     "",
   ]);
 });

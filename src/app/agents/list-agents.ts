@@ -40,6 +40,7 @@ async function nativeInfo(ctx: AppContext, auth: VendorAuth[]): Promise<AgentInf
     credentials: keysIn(auth, chosenVendor),
     can: { resume: true, fork: true, efforts: ["low", "medium", "high", "xhigh"], role: "own" },
     tried: null,
+    signIn: null,
     missing: chosen.model === null ? chosen.message : null,
     hint: chosen.model === null ? "skein auth status" : null,
   };
@@ -89,7 +90,7 @@ function commonInfo(
   adapter: Adapter,
   { program, refused }: InstalledProgram,
   findings: TrialFindings | null,
-): Pick<AgentInfo, "name" | "installed" | "path" | "can" | "tried"> {
+): Pick<AgentInfo, "name" | "installed" | "path" | "can" | "tried" | "signIn"> {
   return {
     name: adapter.name,
     installed: program !== null,
@@ -100,6 +101,7 @@ function commonInfo(
       efforts: [...adapter.efforts],
       role: adapter.takesRole ? "own" : "prompt",
     },
+    signIn: adapter.signIn?.command ?? null,
     tried: findings === null ? null : { at: findings.at, works: findings.works, reason: findings.reason },
   };
 }

@@ -56,7 +56,7 @@ function parseLongFlag(command: Command, args: Args, word: string, nextWords: st
   const equals = word.indexOf("=");
   const name = word.slice(2, equals < 0 ? undefined : equals);
   const flag = command.flags.find((candidate) => candidate.name === name);
-  if (!flag) throw unknownFlag(command, `--${name}`);
+  if (!flag) throw new UnknownFlagFault(command, `--${name}`);
   if (flag.value === undefined) {
     if (equals >= 0) throw new Fault("usage", `--${name} takes no value`, { hint: usageLine(command) });
     setFlag(args, flag, true);
@@ -67,11 +67,11 @@ function parseLongFlag(command: Command, args: Args, word: string, nextWords: st
 
 /** `-abc` is `-a -b -c`. The first flag with a value takes the rest of the word, or else the next word. */
 function parseShortFlags(command: Command, args: Args, word: string, nextWords: string[]): void {
-  if (command.flags.some((flag) => flag.name.length > 1 && flag.name === word.slice(1))) throw unknownFlag(command, word);
+  if (command.flags.some((flag) => flag.name.length > 1 && flag.name === word.slice(1))) throw new UnknownFlagFault(command, word);
   const letters = Array.from(word).slice(1);
   for (const [index, letter] of letters.entries()) {
     const flag = command.flags.find((candidate) => candidate.short === letter);
-    if (!flag) throw unknownFlag(command, index === 0 ? word : `-${letter}`);
+    if (!flag) throw new UnknownFlagFault(command, index === 0 ? word : `-${letter}`);
     if (flag.value === undefined) {
       if (letters[index + 1] === "=") throw new Fault("usage", `-${letter} takes no value`, { hint: usageLine(command) });
       setFlag(args, flag, true);
@@ -121,11 +121,21 @@ function checkValue(flag: Flag, value: string): void {
   throw new Fault("usage", `--${flag.name} can't be "${value}": ${flag.choices.join(", ")}`, hint === undefined ? {} : { hint });
 }
 
-function unknownFlag(command: Command, typed: string): Fault {
-  const names = [...command.flags.map((flag) => `--${flag.name}`), "--help"];
-  const nearest = typed.startsWith("--") ? nearestWord(typed, names) : nearestWord(`-${typed}`, names);
-  const hint = nearest === null ? `\`skein ${command.name} --help\` lists its flags` : `did you mean "${nearest}"?`;
-  return new Fault("usage", `${command.name} has no flag "${typed}"`, { hint });
+/** The flag may be another program's, which the entry of the command line looks up. */
+export class UnknownFlagFault extends Fault {
+  /** Replaces the check of `Fault`, which every fault passes. */
+  static override [Symbol.hasInstance](value: unknown): value is UnknownFlagFault {
+    return value instanceof Fault && "typed" in value;
+  }
+
+  readonly typed: string;
+
+  constructor(command: Command, typed: string) {
+    const nearest = nearestWord(typed.replace(/^-+/, ""), [...command.flags.map((flag) => flag.name), "help"]);
+    const hint = nearest === null ? `\`skein ${command.name} --help\` lists its flags` : `did you mean "--${nearest}"?`;
+    super("usage", `${command.name} has no flag "${typed}"`, { hint });
+    this.typed = typed;
+  }
 }
 
 function checkPositionals(command: Command, positionals: string[]): void {

@@ -23,6 +23,8 @@ export type Flag = {
   summary: string;
 };
 
+export type FlagGroup = { title: string; names: readonly string[] };
+
 export type Command = {
   name: string;
   aliases?: string[];
@@ -36,6 +38,8 @@ export type Command = {
   /** Verbs with the name of a team as argument, for completion. */
   teamVerbs?: readonly string[];
   flags: readonly Flag[];
+  /** The flags of the help by title; names that the command does not have are ignored. Default: one group. */
+  flagGroups?: readonly FlagGroup[];
   /** Paragraphs and examples below the flags. */
   notes?: string;
   /** Returns the exit code. */

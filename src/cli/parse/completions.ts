@@ -17,11 +17,20 @@ const help: Flag = { name: "help", short: "h", summary: "show help" };
 const fileValues = new Set(["file", "directory", "path"]);
 
 /** Lists of names by the value name of a flag. */
-const listOfValue: Record<string, keyof typeof lists> = { session: "session", "name|id": "session", role: "role", roles: "roles" };
+const listOfValue: Record<string, keyof typeof lists> = {
+  session: "session",
+  "name|id": "session",
+  role: "role",
+  roles: "roles",
+  model: "model",
+  agent: "agent",
+};
 const lists = {
   session: "skein list --names 2>/dev/null",
   team: "skein team list --names 2>/dev/null",
   role: "skein roles --names 2>/dev/null",
+  model: "skein models --names 2>/dev/null",
+  agent: "skein agents --names 2>/dev/null",
   /** Several roles, separated by commas. */
   roles: "skein roles --names 2>/dev/null",
 };
@@ -76,6 +85,10 @@ ${cases}
     _skein_names "$cur" "" < <(${lists.team})
   elif [[ $choices == "<role>" ]]; then
     _skein_names "$cur" "" < <(${lists.role})
+  elif [[ $choices == "<model>" ]]; then
+    _skein_names "$cur" "" < <(${lists.model})
+  elif [[ $choices == "<agent>" ]]; then
+    _skein_names "$cur" "" < <(${lists.agent})
   elif [[ $choices == "<roles>" ]]; then
     _skein_names "\${cur##*,}" "\${cur%"\${cur##*,}"}" < <(${lists.roles})
   elif [[ $choices == "<file>" ]]; then

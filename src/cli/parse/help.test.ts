@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "./command.ts";
 import { completionScript, shells } from "./completions.ts";
-import { commandHelp, mainHelp } from "./help.ts";
+import { commandHelp, flagGroupsOf, mainHelp } from "./help.ts";
+import { manPage } from "./man-page.ts";
 
 const command = (name: string, more: Partial<Command> = {}): Command => ({
   name,
@@ -69,19 +70,50 @@ Examples:
   });
 
   test("help of the program lists every command in 80 columns", () => {
-    const text = mainHelp(commands, "1.2.3");
+    const hidden = { title: null, commands: [command("msg")] };
+    const groups = [{ title: "work", commands: [commands[0]!] }, { title: "setup", commands: [commands[1]!] }, hidden];
+    const text = mainHelp(groups, "1.2.3");
     expect(text).toStartWith("skein 1.2.3: ");
-    expect(text).toContain("\n  run     give an agent a task");
-    expect(text).toContain("\n  config  what config does\n");
+    expect(text).toContain("\nWork:\n  run     give an agent a task");
+    expect(text).toContain("\nSetup:\n  config  what config does\n");
+    expect(text).not.toContain("msg");
+    expect(mainHelp(groups, "1.2.3", { withHidden: true })).toContain("\nInside a team:\n  msg ");
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   test("help of every real command fits 80 columns", async () => {
-    const { allCommands } = await import("../commands/index.ts");
+    const { allCommands, groupedCommands } = await import("../commands/index.ts");
     const realCommands = await allCommands();
-    for (const text of [mainHelp(realCommands, "0.0.0"), ...realCommands.map(commandHelp)]) {
+    for (const text of [mainHelp(await groupedCommands(), "0.0.0", { withHidden: true }), ...realCommands.map(commandHelp)]) {
       for (const line of text.split("\n")) expect(line.length <= 80 ? "" : line).toBe("");
     }
+  });
+
+  test("help of run lists its flags in groups, and every flag once", async () => {
+    const { findCommand } = await import("../commands/index.ts");
+    for (const name of ["run", "tui", "chat"]) {
+      const real = (await findCommand(name))!;
+      const groups = flagGroupsOf(real);
+      expect(groups.at(-1)!.flags.map((flag) => flag.name)).toEqual(["help"]);
+      expect(groups.flatMap(({ flags }) => flags.map((flag) => flag.name)).toSorted()).toEqual(
+        [...real.flags.map((flag) => flag.name), "help"].toSorted(),
+      );
+      expect(commandHelp(real)).toContain("\nWho answers:\n  -m, --model [model]");
+    }
+  });
+
+  test("the manual page has every command, flag and exit code, and no line that roff would read as a request", async () => {
+    const { groupedCommands } = await import("../commands/index.ts");
+    const groups = await groupedCommands();
+    const page = manPage(groups, "1.2.3");
+    for (const { commands } of groups)
+      for (const { name, flags } of commands) {
+        expect(page).toContain(`.SS skein ${name}`);
+        for (const flag of flags) expect(page).toContain(`--${flag.name}`.replaceAll("-", "\\-"));
+      }
+    const requests = page.split("\n").filter((line) => /^[.']/.test(line));
+    expect(requests.filter((line) => !/^\.(TH|SH|SS|TP|PP|B|I|br|nf|fi)\b/.test(line))).toEqual([]);
+    expect(page).toContain(".TP\n.B 8\nneeds\\-input\n");
   });
 });
 

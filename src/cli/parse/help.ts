@@ -6,33 +6,67 @@ const width = 80;
 
 export function commandHelp(command: Command): string {
   const aliases = command.aliases?.length ? `\nAlso: ${command.aliases.map((alias) => `skein ${alias}`).join(", ")}\n` : "";
-  const flags = [...command.flags, helpFlag].map((flag) => [flagWords(flag), flagText(flag)] as const);
+  const groups = flagGroupsOf(command);
+  const leftWidth = columnWidth(groups.flatMap(({ flags }) => flags.map(flagWords)));
+  const flags = groups.map(({ title, flags }) => {
+    const rows = flags.map((flag) => [flagWords(flag), flagText(flag)] as const);
+    return `${sentenceStart(title)}:\n${twoColumns(rows, leftWidth)}`;
+  });
   const notes = command.notes ? `\n${paragraphs(command.notes.trim())}\n` : "";
-  return `${sentence(command.summary)}\n\nUsage: ${wrap(usageLine(command), width - 9).join("\n         ")}\n${aliases}\nFlags:\n${twoColumns(flags)}${notes}`;
+  return `${sentence(command.summary)}\n\nUsage: ${wrap(usageLine(command), width - 9).join("\n         ")}\n${aliases}\n${flags.join("\n")}${notes}`;
 }
 
-export function mainHelp(commands: readonly Command[], version: string): string {
-  const rows = commands.map((command) => [command.name, command.summary] as const);
+/** The flags in the groups of the command. Flags in no group are the last group. */
+export function flagGroupsOf({ flags, flagGroups = [] }: Command): { title: string; flags: Flag[] }[] {
+  const find = (names: readonly string[]) => names.flatMap((name) => flags.find((flag) => flag.name === name) ?? []);
+  const groups = flagGroups.map(({ title, names }) => ({ title, flags: find(names) }));
+  const grouped = new Set(groups.flatMap((group) => group.flags));
+  const others = {
+    title: flagGroups.length === 0 ? "flags" : "other flags",
+    flags: [...flags.filter((flag) => !grouped.has(flag)), helpFlag],
+  };
+  return [...groups.filter((group) => group.flags.length > 0), others];
+}
+
+type CommandGroup = { title: string | null; commands: readonly Command[] };
+
+/** A group without a title is listed only with `withHidden`. */
+export function mainHelp(groups: readonly CommandGroup[], version: string, { withHidden = false } = {}): string {
+  const listed = groups.flatMap(({ title, commands }) =>
+    title === null && !withHidden ? [] : [{ title: title ?? "inside a team", commands }],
+  );
+  const leftWidth = columnWidth(listed.flatMap(({ commands }) => commands.map(({ name }) => name)));
+  const texts = listed.map(({ title, commands }) => {
+    const rows = commands.map((command) => [command.name, command.summary] as const);
+    return `${sentenceStart(title)}:\n${twoColumns(rows, leftWidth)}`;
+  });
   return `skein ${version}: one command line for every coding agent
 
-Usage: skein <command> [flags]
-       skein -p "task" [flags]      the same as skein run "task"
+Usage: skein [flags] ["task"]         the screen; without a terminal, run
+       skein <command> [flags]
 
-Commands:
-${twoColumns(rows)}
-${examples}
+The first day:
+${twoColumns(firstDay, columnWidth(firstDay.map(([left]) => left)))}
+${texts.join("\n")}
 \`skein <command> --help\` shows the help of a command.
 `;
 }
 
-const helpFlag: Flag = { name: "help", short: "h", summary: "show this help" };
+/** The commands that a newcomer needs. */
+const firstDay = [
+  ["skein", "open the screen"],
+  ['skein "fix the tests"', "open the screen and send a task; `skein run` does it without a screen"],
+  ["skein -c, skein -r", "continue the latest session, or choose one"],
+  ["skein -m opus, skein -a codex", "with another model or agent"],
+  ["skein list, skein show", "your sessions, and the tree of one"],
+  ["skein undo", "take back the last turn, with its files"],
+  ["skein fork", "try something else from here; the old branch stays"],
+  ["skein models, skein agents", "which models and agents can be used"],
+  ["skein auth login", "which key or sign-in each vendor needs"],
+  ["skein doctor, skein demo", "check this machine; see skein work without a key"],
+] as const;
 
-const examples = `Examples:
-  skein run "explain what this project does"
-  git diff | skein run "review this change" --tool-level none
-  skein run "continue" --continue
-  skein doctor
-`;
+const helpFlag: Flag = { name: "help", short: "h", summary: "show this help" };
 
 function flagWords(flag: Flag): string {
   const value = flag.isValueOptional === true ? ` [${flag.value}]` : ` <${flag.value}>`;
@@ -44,9 +78,12 @@ function flagText(flag: Flag): string {
   return `${flag.summary}${choices}${flag.repeat ? " (may be repeated)" : ""}`;
 }
 
+function columnWidth(texts: readonly string[]): number {
+  return Math.min(30, Math.max(...texts.map((text) => text.length)));
+}
+
 /** Two columns. A long left side gets its own line. */
-function twoColumns(rows: readonly (readonly [string, string])[]): string {
-  const leftWidth = Math.min(30, Math.max(...rows.map(([left]) => left.length)));
+function twoColumns(rows: readonly (readonly [string, string])[], leftWidth: number): string {
   const indent = " ".repeat(leftWidth + 4);
   return rows
     .map(([left, text]) => {
@@ -71,5 +108,9 @@ function wrap(text: string, columns: number): string[] {
 }
 
 function sentence(text: string): string {
-  return `${text[0]?.toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+  return `${sentenceStart(text)}${text.endsWith(".") ? "" : "."}`;
+}
+
+function sentenceStart(text: string): string {
+  return `${text[0]?.toUpperCase()}${text.slice(1)}`;
 }

@@ -18,6 +18,8 @@ export type Printer = {
 export type PrintOptions = {
   stream: boolean;
   tools: string[];
+  /** Prints only the answer and errors. */
+  quiet?: boolean;
   /** Set for a turn of a conversation. Only the first prints the agent, and a cancelled turn is not an error. */
   conversation?: "first" | "next";
   /** Watches the sub-sessions, to show what they do. */

@@ -26,8 +26,9 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
     denials,
     ...(options.conversation === undefined ? {} : { commandOutput: conversationOutput }),
   });
-  const { printLines, append, setAnswer, isEmpty, endAnswer } = createAnswerWriter(ctx.out, ctx.err);
-  const live = startLiveOutput(ctx, options.watch ?? null);
+  const { printLines: printAlways, append, setAnswer, isEmpty, endAnswer } = createAnswerWriter(ctx.out, ctx.err);
+  const printLines = options.quiet === true ? () => {} : printAlways;
+  const live = options.quiet === true ? { event: () => {}, close: () => {} } : startLiveOutput(ctx, options.watch ?? null);
   let hasAnswer = false;
   let turn: string | null = null;
   let queue: QueuedInput[] = [];
@@ -88,7 +89,7 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
     if (!hasAnswer && isEmpty()) append(result.result);
     endAnswer();
     const isExpected = options.conversation !== undefined && result.status === "cancelled";
-    if (!isExpected) printLines(...errorLines(result, style));
+    if (!isExpected) printAlways(...errorLines(result, style));
     printLines(style.dim(summaryLine(result)));
   }
 

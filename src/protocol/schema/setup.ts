@@ -40,6 +40,7 @@ export const agentInfo = fields({
   credentials: z.array(agentCredential).describe("the credential of a turn, for each vendor; one of them is enough"),
   can: agentCapabilities,
   tried: trialSummary.nullable().describe("the latest result of `doctor --agents` for this program"),
+  signIn: nullableText.describe("how a user signs in to it; null if it has no sign-in of its own"),
   missing: nullableText.describe("why it can't take a turn"),
   hint: nullableText,
 });
@@ -146,6 +147,8 @@ export const vendorAuth = fields({
   ready: z.boolean(),
   source: nullableText.describe("the variable or config key; never its value"),
   baseUrl: z.string(),
+  keyVariable: nullableText.describe("the variable for its key; null if it needs none"),
+  keyUrl: nullableText.describe("the page that issues keys, or explains a server on this machine"),
   hint: z.string(),
   agents: z.array(agentAuth).optional().describe("agents with their own credential for this vendor"),
 });

@@ -77,6 +77,7 @@ const wrongFlags: Record<string, [string[], RegExp]> = {
   trust: [["--trust", "--no-trust"], /exclude each other/],
   "no-trust": [["--no-trust=1"], /takes no value/],
   task: [["--task", "again"], /given twice/],
+  quiet: [["--quiet=1"], /takes no value/],
   print: [["--print=1"], /takes no value/],
 };
 
@@ -199,9 +200,9 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   delete: [["delete", "nope"], /no session "nope"/],
   restore: [["restore", "nope"], /no session "nope"/],
   init: [["init", "here"], /takes no arguments/],
-  agents: [["agents", "list"], /takes no arguments/],
+  agents: [["agents", "all"], /takes no arguments/],
   models: [["models", "--al"], /did you mean "--all"/],
-  skills: [["skills", "list"], /takes no arguments/],
+  skills: [["skills", "all"], /takes no arguments/],
   roles: [["roles", "engineer"], /skein roles show engineer/],
   usage: [["usage", "--by", "week"], /day, agent, model, project/],
   auth: [["auth", "statsu"], /did you mean "skein auth status"/],
@@ -216,6 +217,9 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   verify: [["verify", "all"], /takes no arguments/],
   doctor: [["doctor", "--agent"], /did you mean "--agents"/],
   completions: [["completions", "tcsh"], /bash, zsh, fish/],
+  fork: [["fork", "nope"], /no session "nope"/],
+  update: [["update", "now"], /takes no arguments/],
+  man: [["man", "run"], /takes no arguments/],
 };
 
 describe("commands", () => {
@@ -282,7 +286,7 @@ describe("commands", () => {
     [["mcp", "--project", "/"], /--project can't be \//],
     [["mcp", "--port", "5000"], /--port goes with --http/],
     [["mcp", "--http", "--port", "0"], /--port takes a whole number from 1 to 65535/],
-    [["mcp", "serve"], /mcp takes install, not "serve"/],
+    [["mcp", "begin"], /mcp takes install, not "begin"/],
     [["mcp", "--remove"], /--remove goes with mcp install/],
     [["mcp", "install"], /mcp install needs a client: claude, claude-desktop, codex/],
     [["mcp", "install", "claude", "--http"], /--http does not go with mcp install/],
@@ -321,8 +325,10 @@ describe("commands", () => {
     using skein = temporaryHome();
     const main = await skein.run(["--help"]);
     expect(main.code).toBe(0);
+    expect((await skein.run(["help", "--all"])).out).toContain("  msg ");
     for (const command of await allCommands()) {
-      expect(main.out).toContain(`  ${command.name} `);
+      const isHidden = ["msg", "report"].includes(command.name);
+      expect(main.out.includes(`  ${command.name} `)).toBe(!isHidden);
       const ran = await skein.run([command.name, "--help"]);
       expect(ran).toMatchObject({ code: 0, err: "" });
       for (const flag of command.flags) expect(ran.out).toContain(`--${flag.name}`);

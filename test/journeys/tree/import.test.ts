@@ -1,12 +1,14 @@
 // Imports real transcripts of four other agents. The native agent continues them and forks them in the middle.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { appendFileSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { importReport } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { treeHeader, treeLines } from "../../../src/protocol/json/tree-lines.ts";
 import type { Session } from "../../../src/protocol/tree/turn.ts";
 import { openStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
+import { startInPty } from "../../support/pty.ts";
 import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 
 const fixture = (agent: string) => join(import.meta.dir, "../../fixtures/transcripts", agent, "session.jsonl");
@@ -237,3 +239,36 @@ function transcriptLines(path: string): { id: string; content?: string }[] {
     .split("\n")
     .map((line) => JSON.parse(line) as { id: string; content?: string });
 }
+
+test("import with an agent's name lists its sessions of this project, and a terminal imports the chosen one", async () => {
+  using skein = temporaryHome();
+  const project = realpathSync(skein.project);
+  const paths = {
+    claude: `.claude/projects/${project.replaceAll(/\W/g, "-")}/a.jsonl`,
+    codex: ".codex/sessions/2026/11/16/rollout-1.jsonl",
+    gemini: ".gemini/tmp/any/chats/session-1.jsonl",
+    pi: ".pi/agent/sessions/any/a.jsonl",
+  };
+  const hash = createHash("sha256").update(project).digest("hex");
+  for (const [agent, path] of Object.entries(paths)) {
+    const original = readFileSync(fixture(agent), "utf8");
+    const own = original.replaceAll("/home/user/project", project).replaceAll(/"projectHash":"\w+"/g, `"projectHash":"${hash}"`);
+    const file = join(skein.home, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, own);
+    writeFileSync(join(dirname(file), basename(file).replace(/\w\.jsonl$/, "other.jsonl")), original);
+    writeFileSync(join(dirname(file), basename(file).replace(/\w\.jsonl$/, "broken.jsonl")), "{");
+    const listed = await skein.run(["import", agent]);
+    expect([agent, listed.code, listed.out]).toEqual([agent, 0, expect.stringMatching(/TASK one: how many words are in the two notes\?/)]);
+    const found = (await skein.run(["import", agent, "--json"])).json() as unknown as { path: string }[];
+    expect(found.map(({ path: each }) => realpathSync(each))).toEqual([realpathSync(file)]);
+  }
+  await using terminal = startInPty(skein, ["import", "codex"]);
+  await terminal.until("number or name [1]: ");
+  terminal.type("\r");
+  expect([await terminal.exited, terminal.shown()]).toEqual([0, expect.stringContaining("from codex")]);
+  rmSync(join(skein.home, ".pi"), { recursive: true });
+  const none = await skein.run(["import", "pi"]);
+  expect([none.code, none.out, none.err]).toEqual([expect.any(Number), "", expect.stringContaining("pi has no session of")]);
+  expect(none.code).not.toBe(0);
+});

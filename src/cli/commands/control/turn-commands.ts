@@ -1,4 +1,4 @@
-// skein pause, resume and kill: control the running turn of a session, in whichever process it runs.
+// skein pause and kill: control the running turn of a session, in whichever process it runs.
 import type { KillReport } from "../../../protocol/api/api.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { styleOf } from "../../terminal/style.ts";
@@ -24,25 +24,6 @@ other. The exit code is also 0 if nothing was running.`,
           ? `${label} is already paused`
           : `paused ${label}`;
     return { json, text: `${text}\n` };
-  },
-});
-
-export const resume = sessionReport({
-  name: "resume",
-  summary: "resume a paused turn",
-  usage: "<session> [--json]",
-  notes: `Resumes a turn that \`skein pause\` paused. Continue a turn that has ended with
-\`skein run --resume <session>\`. A sub-session whose parent is paused resumes with
-its parent. The exit code is also 0 if nothing was running.`,
-  async report({ api, session }) {
-    const label = printableLabel(session);
-    const json = await api.turn.resume({ session: session.id });
-    const texts = {
-      running: json.isChanged === false ? `${label} was not paused; its turn is running` : `resumed ${label}`,
-      paused: `${label} stays paused until its parent is resumed`,
-      "not-running": `nothing is running in ${label}; continue it with: skein run --resume ${label}`,
-    };
-    return { json, text: `${texts[json.state]}\n` };
   },
 });
 

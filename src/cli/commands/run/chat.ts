@@ -6,7 +6,7 @@ import { isInteractive, type Command, type CommandContext } from "../../parse/co
 import { oneLine, pluralize } from "../../../kit/text/cut-text.ts";
 import { shellQuote } from "../../../kit/text/shell-quote.ts";
 import { nodeLines } from "../../print/screen-reader.ts";
-import { runFlags, screenReaderFlag } from "./run-flags.ts";
+import { runFlags, screenReaderFlag, runFlagGroups } from "./run-flags.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 import { completeEntry } from "../../repl/complete.ts";
 import { slashCommands } from "../../repl/commands.ts";
@@ -35,6 +35,7 @@ export const chat: Command = {
   usage: "[session] [flags]",
   positionals: { min: 0, max: 1 },
   flags: [screenReaderFlag, ...runFlags.filter((flag) => chatFlagNames.has(flag.name))],
+  flagGroups: runFlagGroups,
   notes: `Without a session it starts a new one; an unknown name of one word starts one of that name.
 Limits of time, money and steps hold for each turn. When the agent asks something,
 the next line is the answer, or the number of one of its options.
@@ -49,11 +50,14 @@ Without a terminal each line of stdin is a message or a slash command, and the e
     const [sessionName] = args.positionals;
     if (sessionName !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
     if (sessionName !== undefined && flags.on("ephemeral")) throw new Fault("usage", "a session and --ephemeral exclude each other");
-    return openChat(flags, ctx, sessionName);
+    return openChat(flags, ctx, { session: sessionName, task: null });
   },
 };
 
-export async function openChat(flags: Flags, ctx: CommandContext, sessionName: string | undefined): Promise<number> {
+/** `task` is the first message. */
+type ChatStart = { session: string | undefined; task: string | null };
+
+export async function openChat(flags: Flags, ctx: CommandContext, { session: sessionName, task }: ChatStart): Promise<number> {
   const { directory, trust } = flags;
   const ephemeral = flags.on("ephemeral");
   const api = await ctx.api({ ephemeral, ...(trust === null ? {} : { trust }), cwd: directory });
@@ -78,11 +82,24 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
     ? await TerminalInput.open(ctx, { history, complete: (line) => completeEntry(repl, line) })
     : lineInput(ctx, { echoPrompts: isForScreenReader });
   try {
-    return await runRepl(repl, input, history.add);
+    return await runRepl(repl, task === null ? input : withFirst(input, task), history.add);
   } finally {
     input.close();
     printFarewell(repl, ephemeral);
   }
+}
+
+/** The input with an entry before all others. */
+function withFirst(input: Input, entry: string): Input {
+  let first: string | null = entry;
+  return {
+    ...input,
+    next(prompt) {
+      const next = first;
+      first = null;
+      return next === null ? input.next(prompt) : Promise.resolve(next);
+    },
+  };
 }
 
 /** A text with blanks that is no session's name is most likely a message. It must not become the name of an empty session. */

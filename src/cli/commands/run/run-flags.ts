@@ -1,7 +1,7 @@
 // The flags of `run` as a table. The function `turn` of a flag returns its change of the turn.
 import { toolLevels, type ToolLevel } from "../../../protocol/api/policy.ts";
 import type { TurnChange } from "../../../protocol/api/turn-options.ts";
-import type { Args, Flag } from "../../parse/command.ts";
+import type { Args, Flag, FlagGroup } from "../../parse/command.ts";
 import { outputFormats } from "../../print/printer.ts";
 import { flagReader, type FlagDirectories, type FlagValue } from "./flag-value.ts";
 import { policyFlags } from "./policy-flags.ts";
@@ -13,8 +13,8 @@ type RunFlag = Flag & { turn?: (value: FlagValue) => TurnChange };
 const planHint = "--policy plan lets the agent write only a plan";
 
 export const runFlags: readonly RunFlag[] = [
-  { name: "model", short: "m", value: "vendor/id[:effort]", summary: "the model to use" },
-  { name: "agent", short: "a", value: "name", summary: "the agent that takes the turn (default native)" },
+  { name: "model", short: "m", value: "model", isValueOptional: true, summary: "the model to use: vendor/id[:effort], or an alias" },
+  { name: "agent", short: "a", value: "agent", isValueOptional: true, summary: "the agent that takes the turn (default native)" },
   { name: "provider", value: "name", summary: "a vendor or an agent, by its name" },
   {
     name: "agent-arg",
@@ -120,7 +120,26 @@ export const runFlags: readonly RunFlag[] = [
   { name: "trust", summary: "for this run, trust the project's config and roles" },
   { name: "no-trust", summary: "for this run, do not trust them, even if the project is trusted" },
   { name: "task", short: "t", value: "text", summary: "the task, as a flag" },
-  { name: "print", short: "p", summary: "accepted and ignored, because other agents need it" },
+  { name: "quiet", short: "q", summary: "print only the answer and errors" },
+  { name: "print", short: "p", summary: 'run the task here instead of on the screen: skein -p "task"' },
+];
+
+const words = (text: string): readonly string[] => text.split(" ");
+
+/** The groups of the help, for `run` and for every command with some of these flags. */
+export const runFlagGroups: readonly FlagGroup[] = [
+  { title: "who answers", names: words("model agent provider role agent-arg system append-system no-context-files") },
+  { title: "which session", names: words("new continue resume session fork at fresh session-id parent-session ephemeral") },
+  {
+    title: "what it may do",
+    names: words("policy sandbox net allow-write add-dir tool-level tools no-spawn allow-nesting plan trust no-trust"),
+  },
+  { title: "limits", names: words("max-steps max-tokens max-budget-usd max-children timeout") },
+  {
+    title: "input and output",
+    names: words("task image cd output-format json json-schema quiet stream no-stream output-file transcript-dir"),
+  },
+  { title: "how it runs", names: words("print detach inline screen-reader hub") },
 ];
 
 /** A flag of `chat` and `tui`. */

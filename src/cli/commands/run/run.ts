@@ -14,7 +14,7 @@ import { connectHubFor, detachTurn } from "./detach.ts";
 import { flagReader, type FlagReader } from "./flag-value.ts";
 import { planTask, readPlan } from "./plan-flag.ts";
 import { resolvePolicy, readPolicyFlags } from "./policy-flags.ts";
-import { runFlags, turnChangeOf } from "./run-flags.ts";
+import { runFlags, turnChangeOf, runFlagGroups } from "./run-flags.ts";
 
 export const run: Command = {
   name: "run",
@@ -23,6 +23,7 @@ export const run: Command = {
   usage: '"task" [flags]',
   positionals: { min: 0, max: 1 },
   flags: runFlags,
+  flagGroups: runFlagGroups,
   notes: `Piped input is added to the task; "-" reads the task itself from stdin.
 \`skein -p "task"\` and \`skein spawn --task "task"\` are the same command.
 
@@ -59,6 +60,7 @@ async function runTask(args: Args, ctx: CommandContext): Promise<number> {
   const printer = await printerFor(flags.format, ctx, {
     // A corrected answer must not follow the one that it corrects.
     stream: !flags.on("no-stream") && (ctx.out.isTty || turn.answerSchema === null),
+    quiet: flags.on("quiet"),
     watch: api.turn.watch,
     tools: toolNames({ ...narrowedTurn, canAsk: turn.asks.how !== "none" }),
   });

@@ -16,6 +16,7 @@ const row = (name: string, more: Partial<AgentInfo>): AgentInfo => ({
   credentials: [{ vendor: "anthropic", kind: "key", source: "ANTHROPIC_API_KEY", note: null }],
   can: { resume: true, fork: true, efforts: ["low"], role: "own" },
   tried: null,
+  signIn: null,
   missing: null,
   hint: null,
   ...more,

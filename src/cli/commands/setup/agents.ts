@@ -8,14 +8,19 @@ import { reportCommand } from "../report-command.ts";
 export const agents = reportCommand({
   name: "agents",
   summary: "list the agents that can take a turn, and what is missing",
-  usage: "[--json]",
+  usage: "[--names] [--json]",
+  flags: [{ name: "names", summary: "print only the names of installed agents, one per line (for shell completion)" }],
   notes: `CREDENTIAL is the name of the key that a turn would use, else of the agent's own
 sign-in. Its value is never shown. CAN lists the agent's abilities: resume or fork
 its own session, take an effort (-m model:high) and a role. \`skein doctor --agents\`
 tries the agents offline; its results are shown here and used.`,
-  async report(_args, ctx) {
+  async report(args, ctx) {
     const api = await ctx.api();
     const agentList = await whileWaiting(ctx, "checking the agents", () => api.agents.list());
+    if (args.flags["names"]) {
+      const names = agentList.filter(({ installed }) => installed).map(({ name }) => name);
+      return { json: names, text: names.map((name) => `${stripControls(name)}\n`).join("") };
+    }
     const marks = showsUnicode(ctx.env) ? { ready: "✓", notReady: "✗", absent: "○" } : { ready: "+", notReady: "x", absent: "-" };
     return { json: agentList, text: (style) => agentsText(agentList, marks, style) };
   },

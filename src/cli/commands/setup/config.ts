@@ -1,10 +1,14 @@
 // skein config: lists settings with their origin, and changes them.
+import { existsSync } from "node:fs";
+import { replaceFile } from "../../../kit/files/replace-file.ts";
+import { createProgramSearch } from "../../../kit/process/trusted-programs.ts";
 import { parseJson, type Json } from "../../../kit/text/json.ts";
 import { nearestWord } from "../../../kit/text/nearest-word.ts";
 import type { Api, ConfigEntry } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { usageLine } from "../../parse/args.ts";
-import type { Args, Command } from "../../parse/command.ts";
+import { isInteractive, type Args, type Command, type CommandContext } from "../../parse/command.ts";
+import { editorFrom, runEditor } from "../../terminal/editor.ts";
 import { stripControls } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
 import { reportCommand, type Report } from "../report-command.ts";
@@ -12,9 +16,9 @@ import { reportCommand, type Report } from "../report-command.ts";
 export const config: Command = reportCommand({
   name: "config",
   summary: "show or change settings, each with its origin",
-  usage: "[get <key> | set <key> <value> [--project] | path | schema] [--json]",
+  usage: "[get <key> | set <key> <value> [--project] | edit [--project] | path | schema] [--json]",
   positionals: { min: 0, max: 3 },
-  verbs: ["get", "set", "path", "schema"],
+  verbs: ["get", "set", "edit", "path", "schema"],
   flags: [{ name: "project", summary: "change the project's file instead of your own" }],
   notes: `Without a verb, config lists every key with its value and origin.
 The value null removes a key from the file.
@@ -31,17 +35,19 @@ Examples:
       throw new Fault("usage", `config ${name} needs ${name === "set" ? "a key and a value" : "a key"}`, { hint });
     const extra = args.positionals[verb.positionals];
     if (extra !== undefined) throw new Fault("usage", `config ${name}: unexpected argument "${extra}"`, { hint });
-    if (args.flags["project"] && name !== "set") throw new Fault("usage", "--project goes with config set", { hint });
-    return verb.report(await ctx.api({ lenient: verb.isLenient ?? false }), args);
+    if (args.flags["project"] && name !== "set" && name !== "edit")
+      throw new Fault("usage", "--project goes with config set and edit", { hint });
+    return verb.report(await ctx.api({ lenient: verb.isLenient ?? false }), args, ctx);
   },
 });
 
-type Verb = { positionals: number; report: (api: Api, args: Args) => Promise<Report>; isLenient?: boolean };
+type Verb = { positionals: number; report: (api: Api, args: Args, ctx: CommandContext) => Promise<Report>; isLenient?: boolean };
 
 const verbs: Record<string, Verb> = {
   list: { positionals: 0, report: list },
   get: { positionals: 2, report: get },
   set: { positionals: 3, report: set, isLenient: true },
+  edit: { positionals: 1, report: edit, isLenient: true },
   path: { positionals: 1, report: path, isLenient: true },
   schema: { positionals: 1, report: schema, isLenient: true },
 };
@@ -78,6 +84,23 @@ async function set(api: Api, args: Args): Promise<Report> {
   if (key === "keys") await checkKeys(value);
   const { path: file } = await api.config.set({ key, value, scope: args.flags["project"] ? "project" : "user" });
   return { json: { key, path: file }, text: () => `${key} is ${value === "null" ? "no longer " : ""}set in ${file}\n` };
+}
+
+/** Opens the file in the user's editor. A missing file is created, so that there is one to edit. */
+async function edit(api: Api, args: Args, ctx: CommandContext): Promise<Report> {
+  if (!isInteractive(ctx))
+    throw new Fault("usage", "config edit needs a terminal", {
+      hint: "skein config set <key> <value>; `skein config path` names the files",
+    });
+  const paths = await api.config.paths();
+  const file = args.flags["project"] ? paths.project : paths.user;
+  if (!existsSync(file)) replaceFile(file, "{\n}\n", { file: 0o600, directory: 0o700 });
+  const { env, home, cwd, project } = ctx;
+  const editorOptions = { env, cwd, programs: createProgramSearch({ env, home, directories: [project, cwd], writable: [] }) };
+  const command = editorFrom(editorOptions);
+  const exit = await ctx.lendTerminal(() => runEditor(command, file, editorOptions));
+  if (exit !== 0) throw new Fault("usage", `the editor ended with ${exit}`, { hint: `the file is ${file}` });
+  return { json: { path: file }, text: () => `edited ${stripControls(file)}\n` };
 }
 
 /** The screen knows the names of keys and commands. A value that is no JSON object is refused later. */

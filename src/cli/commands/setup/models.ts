@@ -8,8 +8,11 @@ import { reportCommand } from "../report-command.ts";
 export const models = reportCommand({
   name: "models",
   summary: "list models: ready, recommended and new ones first",
-  usage: "[--all] [--json]",
-  flags: [{ name: "all", summary: "also list models without a key or a server" }],
+  usage: "[--all] [--names] [--json]",
+  flags: [
+    { name: "all", summary: "also list models without a key or a server" },
+    { name: "names", summary: "print only aliases and names, one per line (for shell completion)" },
+  ],
   notes: `Prices are in dollars per million tokens. A * marks the default model.
 
 An alias means the newest model of its line that is ready. Aliases, ids without a
@@ -20,6 +23,10 @@ models work too: write vendor/id.`,
     const list = await api.models.list();
     const anyReady = list.some((model) => model.ready);
     const visible = args.flags["all"] || !anyReady ? list : list.filter((model) => model.ready || model.isDefault);
+    if (args.flags["names"]) {
+      const names = [...visible.flatMap(({ aliases }) => aliases), ...visible.map(({ name }) => name)];
+      return { json: names, text: () => names.map((name) => `${stripControls(name)}\n`).join("") };
+    }
     const unlistedCount = list.length - visible.length;
     return {
       json: list,

@@ -115,10 +115,45 @@ total           3  1,001      21           4            5   $2.12+
   });
 });
 
+const keyOf = (vendor: string) => ({ keyVariable: `${vendor}_API_KEY`, keyUrl: `https://keys/${vendor}` });
+
+test("auth login prints the variable, the page of the key, and each agent's own sign-in", async () => {
+  const vendors = [
+    { vendor: "openai", ready: false, source: null, baseUrl: "https://o", hint: "", ...keyOf("OPENAI") },
+    { vendor: "anthropic", ready: true, source: "ANTHROPIC_API_KEY", baseUrl: "https://a", hint: "", ...keyOf("ANTHROPIC") },
+    { vendor: "ollama", ready: true, source: null, baseUrl: "http://l", hint: "", keyVariable: null, keyUrl: "https://ollama" },
+  ];
+  const can = { resume: true, fork: true, efforts: [], role: "own" as const };
+  const cli = { kind: "cli" as const, installed: true, path: null, version: null, vendors: [], can, tried: null };
+  const agents = [
+    { ...cli, name: "codex", signIn: "codex login", missing: "no key and no sign-in", hint: "set it", credentials: [] },
+    { ...cli, name: "pi", installed: false, signIn: null, missing: "not installed", hint: "npm install -g pi", credentials: [] },
+  ];
+  const api = { auth: { status: async () => vendors }, agents: { list: async () => agents } };
+  const all = await run(auth, ["login"], { api });
+  expect(all.out).toBe(`   VENDOR     KEY                        GET IT AT
+✗  openai     export OPENAI_API_KEY=...  https://keys/OPENAI
+✓  anthropic  ANTHROPIC_API_KEY is set   https://keys/ANTHROPIC
+✓  ollama     no key needed              https://ollama
+
+   AGENT  STATE                  SIGN IN OR INSTALL
+✗  codex  sign in, or use a key  codex login
+✗  pi     not installed          npm install -g pi
+`);
+  expect(all.err).toContain("skein stores no key");
+  expect((await run(auth, ["login", "codex"], { api })).out).not.toContain("anthropic");
+  expect((await run(auth, ["login", "openai", "--json"], { api })).json()).toMatchObject({
+    vendors: [{ key_variable: "OPENAI_API_KEY" }],
+    agents: [],
+  });
+  await expect(run(auth, ["login", "opnai"], { api })).rejects.toMatchObject({ hint: 'did you mean "openai"?' });
+  await expect(run(auth, ["status", "openai"], { api })).rejects.toMatchObject({ code: "usage" });
+});
+
 test("auth status shows the source of a key, and how to set a missing one", async () => {
   const rows = [
-    { vendor: "openai", ready: false, source: null, baseUrl: "https://o", hint: "set OPENAI_API_KEY" },
-    { vendor: "anthropic", ready: true, source: "ANTHROPIC_API_KEY", baseUrl: "https://a", hint: "" },
+    { vendor: "openai", ready: false, source: null, baseUrl: "https://o", hint: "set OPENAI_API_KEY", ...keyOf("OPENAI") },
+    { vendor: "anthropic", ready: true, source: "ANTHROPIC_API_KEY", baseUrl: "https://a", hint: "", ...keyOf("ANTHROPIC") },
   ];
   const agents = [{ agent: "codex", kind: "sign-in" as const, source: "~/.codex/auth.json", note: "one turn at a time" }];
   const signedIn = { auth: { status: async () => [{ ...rows[0]!, agents }] } };

@@ -80,8 +80,8 @@ providers.acme.headers  {"X-Team":"(set)"}  /c.jsonc
     [["set", "model"], "config set needs a key and a value"],
     [["get", "a", "b"], 'config get: unexpected argument "b"'],
     [["path", "x"], 'config path: unexpected argument "x"'],
-    [["--project"], "--project goes with config set"],
-    [["unset", "x"], 'config takes get, set, path, schema, not "unset"'],
+    [["--project"], "--project goes with config set and edit"],
+    [["unset", "x"], 'config takes get, set, edit, path, schema, not "unset"'],
   ])("config %j is refused", async (argv, message) => {
     await expect(run(config, argv, { api })).rejects.toMatchObject({ code: "usage", message });
   });

@@ -8,9 +8,9 @@ import { reportCommand, sessionReport } from "../report-command.ts";
 export const create = reportCommand({
   name: "new",
   summary: "start an empty session and use it",
-  usage: "[name] [-m vendor/id] [--json]",
+  usage: "[name] [-m model] [--json]",
   positionals: { min: 0, max: 1 },
-  flags: [{ name: "model", short: "m", value: "vendor/id[:effort]", summary: "the model of the session" }],
+  flags: [{ name: "model", short: "m", value: "model", summary: "the model of the session: vendor/id[:effort], or an alias" }],
   async report({ positionals: [name], flags }, ctx) {
     const api = await ctx.api();
     const { agent, toolLevel } = await api.config.values();

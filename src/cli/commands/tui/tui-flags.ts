@@ -2,10 +2,16 @@
 import type { Flag } from "../../parse/command.ts";
 import { runFlags, screenReaderFlag } from "../run/run-flags.ts";
 
+/** Flags of `run` that mean something else on the screen. */
+const summaries: Record<string, string> = {
+  resume: "show this session; without a session, choose one",
+  task: "send this message first, in a new session unless one is named",
+};
+
 const tuiRunFlagNames = new Set(
   (
     "model agent provider role continue resume system append-system no-context-files tool-level tools no-spawn allow-nesting " +
-    "policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd max-children timeout transcript-dir cd trust no-trust"
+    "policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd max-children timeout transcript-dir cd trust no-trust task"
   ).split(" "),
 );
 
@@ -18,7 +24,5 @@ export const tuiFlags: readonly Flag[] = [
     value: "auto|url",
     summary: "run turns in the hub, independent of the screen; auto starts the hub of this machine if necessary",
   },
-  ...runFlags
-    .filter((flag) => tuiRunFlagNames.has(flag.name))
-    .map((flag) => (flag.name === "resume" ? { ...flag, summary: "show this session; without a session, choose one" } : flag)),
+  ...runFlags.filter((flag) => tuiRunFlagNames.has(flag.name)).map((flag) => ({ ...flag, summary: summaries[flag.name] ?? flag.summary })),
 ];

@@ -19,6 +19,7 @@ import type { HubTarget } from "./connect-hub.ts";
 import { readImage } from "../run/read-image.ts";
 import { fileNameOf, historyFile, openHistory } from "../../line-editor/history.ts";
 import { stripControls } from "../../terminal/style.ts";
+import { runFlagGroups } from "../run/run-flags.ts";
 import { tuiFlags } from "./tui-flags.ts";
 import { editText } from "./edit-text.ts";
 import { openUnsentStore } from "./unsent-store.ts";
@@ -33,9 +34,11 @@ export const tui: Command = {
   usage: "[session] [--new] [--hub auto|url] [flags]",
   positionals: { min: 0, max: 1 },
   flags: tuiFlags,
-  notes: `In a terminal \`skein\` without arguments does the same, and so does \`skein\` with flags
-of this command only (\`skein -m opus\`). The screen shows the project's current session, or starts one with the first message. docs/KEYS.md lists the keys; press ?
-to show them.`,
+  flagGroups: runFlagGroups,
+  notes: `In a terminal \`skein\` without arguments does the same. So does \`skein\` with flags of
+this command only (\`skein -m opus\`), and with a task, which it sends (\`skein "fix the
+tests"\`). The screen shows the project's current session, or starts one with the
+first message. docs/KEYS.md lists the keys; press ? to show them.`,
   async run(args, ctx) {
     const flags = readFlags(args, ctx);
     const query = args.positionals[0] ?? flags.text("resume") ?? undefined;
@@ -46,18 +49,31 @@ to show them.`,
       (given) => given !== undefined,
     );
     if (chosen.length > 1) throw new Fault("usage", "a session, --resume, --continue and --new exclude each other");
+    const task = flags.text("task");
+    if (task !== null && flags.on("resume"))
+      throw new Fault("usage", "a task needs the session it is for", {
+        hint: '`skein list` shows the sessions; skein -r <session> "task"',
+      });
     const hub = flags.text("hub");
     if (hub !== null) (await import("./connect-hub.ts")).checkHubTarget(hub);
-    return openTui(flags, ctx, query);
+    return openTui(flags, ctx, { query, task, isNew: flags.on("new") || (task !== null && chosen.length === 0) });
   },
 };
 
 /** Opens a session in the screen with default flags. */
 export function showInTui(ctx: CommandContext, query: string | undefined): Promise<number> {
-  return openTui(readFlags({ positionals: [], flags: {} }, ctx), ctx, query);
+  return openTui(readFlags({ positionals: [], flags: {} }, ctx), ctx, { query, task: null, isNew: false });
 }
 
-async function openTui(flags: Flags, ctx: CommandContext, query: string | undefined): Promise<number> {
+type Start = {
+  /** The session to show; undefined is the current one. */
+  query: string | undefined;
+  /** Sent as the first message. */
+  task: string | null;
+  isNew: boolean;
+};
+
+async function openTui(flags: Flags, ctx: CommandContext, { query, task, isNew }: Start): Promise<number> {
   if (!ctx.stdin.isTty || !ctx.out.isTty || (ctx.env["TERM"] === "dumb" && !flags.on("screen-reader")))
     throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
   refuseNesting(ctx.enclosingSession());
@@ -66,7 +82,10 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
   const hub = hubAddress === null ? null : createHubConnector(ctx, { at: hubAddress, directory, trust });
   const api = await (hub?.connect({ start: true }) ?? ctx.api({ ...(trust === null ? {} : { trust }), cwd: directory }));
   const settings = await api.config.values();
-  if (hub === null && usesScreenReader(flags, settings, ctx)) return openChat(flags, ctx, (await findInitialSession(query))?.id);
+  if (hub === null && usesScreenReader(flags, settings, ctx)) {
+    if (flags.on("resume")) throw new Fault("usage", "--resume needs a session", { hint: "`skein list` shows them" });
+    return openChat(flags, ctx, { session: (await findInitialSession(query))?.id, task });
+  }
   const turn = { ...buildTurn(flags, settings, ctx), asks: { how: "wait", limitMs: null } as const };
   const policies = createPolicies(flags.policy, settings, turn);
   const open = buildSessionOpen(flags, settings, null, { toolLevel: turn.toolLevel, role: await loadRole(api, flags) });
@@ -109,6 +128,7 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
       connectHub: hub?.connect ?? null,
       isInline: flags.on("inline"),
       isChoosing: flags.on("resume"),
+      task,
       isPolicyNamed: flags.policy.name !== null,
       onSession: (current) => (lastSession = current),
     });
@@ -124,7 +144,7 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
   return signal === null ? 0 : exitCodes[signal];
 
   async function findInitialSession(idOrName: string | undefined): Promise<Session | null> {
-    if (idOrName === undefined) return flags.on("new") ? null : api.session.current({ directory });
+    if (idOrName === undefined) return isNew ? null : api.session.current({ directory });
     const found = await api.session.find({ wanted: idOrName, directory });
     refuseArchived(found);
     return found;

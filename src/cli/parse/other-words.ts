@@ -1,0 +1,121 @@
+// The words of other programs: commands that people type by habit, and what they mean here. Loaded only for a word that is
+// no command. A word either runs a command of skein, or is refused with the words that do what the user wants.
+import { Fault } from "../../protocol/api/error.ts";
+
+export type OtherWord = {
+  /** One or two words, as typed after `skein`. */
+  typed: readonly string[];
+} & ({ means: string } | { problem: string; hint: string });
+
+const policyText = "--policy workspace|readonly|plan|full, and docs/SANDBOX.md explains them";
+const noServers = {
+  problem: "the native agent uses no MCP servers yet",
+  hint: "`skein mcp install <client>` adds skein to another program; other agents keep their own servers (`claude mcp add`)",
+};
+
+export const otherWords: readonly OtherWord[] = [
+  { typed: ["ls", "sessions", "session", "history", "branch", "branches", "session list", "session ls"], means: "list" },
+  { typed: ["sessions list", "sessions ls", "threads"], means: "list" },
+  { typed: ["rm", "remove", "archive", "session delete", "session rm", "sessions delete", "sessions rm"], means: "delete" },
+  { typed: ["unarchive", "undelete"], means: "restore" },
+  { typed: ["stop", "cancel", "abort", "interrupt"], means: "kill" },
+  { typed: ["unpause"], means: "resume" },
+  { typed: ["continue"], means: "--continue" },
+  { typed: ["session resume", "sessions resume"], means: "resume" },
+  { typed: ["stats", "cost", "costs"], means: "usage" },
+  { typed: ["serve", "server", "daemon", "app-server"], means: "hub start" },
+  { typed: ["version"], means: "--version" },
+  { typed: ["completion"], means: "completions" },
+  { typed: ["login", "signin", "setup-token"], means: "auth login" },
+  { typed: ["auth list", "auth ls", "keys", "whoami"], means: "auth status" },
+  { typed: ["log"], means: "logs" },
+  { typed: ["tail", "follow"], means: "logs --follow" },
+  { typed: ["upgrade", "self-update"], means: "update" },
+  { typed: ["status", "top", "jobs"], means: "ps" },
+  { typed: ["tree", "inspect", "session show", "sessions show"], means: "show" },
+  { typed: ["session export", "sessions export"], means: "export" },
+  { typed: ["session fork", "sessions fork", "clone"], means: "fork" },
+  { typed: ["rewind", "rollback", "revert"], means: "undo" },
+  { typed: ["checkout", "switch"], means: "use" },
+  { typed: ["mv", "session rename", "sessions rename"], means: "rename" },
+  { typed: ["merge", "cherry-pick"], means: "graft" },
+  { typed: ["find", "grep", "session search", "sessions search"], means: "search" },
+  { typed: ["compare"], means: "diff" },
+  { typed: ["gc", "prune"], means: "purge" },
+  { typed: ["fsck"], means: "verify" },
+  { typed: ["settings", "config list", "config ls", "config show"], means: "config" },
+  { typed: ["agent", "agent list", "agents list", "agents ls"], means: "agents" },
+  { typed: ["model", "model list", "models list", "models ls"], means: "models" },
+  { typed: ["skill", "skill list", "skills list", "skills ls"], means: "skills" },
+  { typed: ["role", "roles list", "roles ls"], means: "roles" },
+  { typed: ["team ls", "teams"], means: "team list" },
+  { typed: ["ask", "prompt", "query", "task"], means: "run" },
+  { typed: ["ui", "open"], means: "tui" },
+  { typed: ["repl"], means: "chat" },
+  { typed: ["info", "debug", "health"], means: "doctor" },
+  { typed: ["manual", "docs"], means: "man" },
+  { typed: ["tutorial", "example"], means: "demo" },
+  { typed: ["mcp serve", "mcp-server"], means: "mcp" },
+  { typed: ["mcp list", "mcp ls", "mcp add", "mcp add-json", "mcp get", "mcp remove", "mcp rm", "mcp login"], ...noServers },
+  {
+    typed: ["logout", "auth logout", "signout"],
+    problem: "skein stores no key and no sign-in",
+    hint: "unset the variable that `skein auth status` names, or sign out of the agent itself: claude auth logout, codex logout",
+  },
+  {
+    typed: ["acp"],
+    problem: "skein can't be an ACP agent yet",
+    hint: "it drives agents over ACP (docs/OTHER-AGENTS.md); an editor can use it as tools: skein mcp install zed",
+  },
+  {
+    typed: ["web"],
+    problem: "there is no web page yet",
+    hint: "`skein` opens the screen, `skein hub start` serves other programs, `skein export --format html` writes a page",
+  },
+  { typed: ["share"], problem: "skein uploads nothing", hint: "write a page to share: skein export --format html --redact > session.html" },
+  { typed: ["pr"], problem: "skein does not talk to GitHub", hint: 'gh pr diff 123 | skein run "review this change"' },
+  { typed: ["review"], problem: "a review is a run", hint: 'git diff | skein run "review this change" --role codereviewer' },
+  { typed: ["exec-server", "sandbox"], problem: "the sandbox is part of every run", hint: policyText },
+  {
+    typed: ["plugin", "plugins", "extension", "extensions", "install"],
+    problem: "skein has no plugins",
+    hint: "`skein skills` lists skills (docs/SKILLS.md); `skein mcp install <client>` adds skein to another program",
+  },
+  { typed: ["uninstall"], problem: "skein does not remove itself", hint: "`skein update` prints how it was installed" },
+  { typed: ["commit", "push"], problem: "skein makes no commits", hint: 'use git, or ask the agent: skein "commit the changes"' },
+  {
+    typed: ["apply"],
+    problem: "an agent's changes are in the project already",
+    hint: "`skein files diff <session>` shows them, `skein undo` takes the last turn back",
+  },
+  { typed: ["worktree"], problem: "skein makes worktrees for teams only", hint: "git worktree add ../other && skein -C ../other" },
+  {
+    typed: ["clear", "reset"],
+    problem: "a conversation is never cleared",
+    hint: "`skein --new` starts another, `skein undo` takes the last turn back",
+  },
+  {
+    typed: ["start", "restart"],
+    problem: "sessions need no start",
+    hint: "`skein` opens the screen, `skein run --resume <session>` continues a turn",
+  },
+];
+
+/** The row of the longest phrase that `argv` starts with. Null if it is in no row. */
+export function findOtherWord(argv: readonly string[]): { row: OtherWord; count: number } | null {
+  for (const count of [2, 1]) {
+    const phrase = argv.slice(0, count).join(" ").toLowerCase();
+    const row = argv.length < count ? undefined : otherWords.find(({ typed }) => typed.includes(phrase));
+    if (row !== undefined) return { row, count };
+  }
+  return null;
+}
+
+/** The command line that `argv` means. Null if its words are in no row. Throws a fault for a word without a counterpart. */
+export function translateWords(argv: readonly string[]): string[] | null {
+  const found = findOtherWord(argv);
+  if (found === null) return null;
+  const { row, count } = found;
+  if ("means" in row) return [...row.means.split(" "), ...argv.slice(count)];
+  throw new Fault("usage", `there is no "skein ${argv.slice(0, count).join(" ")}": ${row.problem}`, { hint: row.hint });
+}
