@@ -1,6 +1,6 @@
 // Renders a unified diff of two texts for people. It is bounded in time and length: a very large change is shown as
 // removed and added lines, and lines over the limit are only counted.
-import { clusterStart } from "../../kit/text/cut-text.ts";
+import { clusterStart, pluralize } from "../../kit/text/cut-text.ts";
 import { structuredPatch } from "diff/lib/patch/create.js";
 
 type Hunk = { oldStart: number; oldLines: number; newStart: number; newLines: number; lines: string[] };
@@ -22,7 +22,7 @@ export function unifiedDiff(before: string | null, after: string, path: string):
   ]);
   if (lines.length === 0) return "";
   const visible = lines.slice(0, maxLines).map(cutLine);
-  if (lines.length > maxLines) visible.push(`[... ${lines.length - maxLines} more lines of the diff ...]`);
+  if (lines.length > maxLines) visible.push(`[... ${pluralize(lines.length - maxLines, "more line")} of the diff ...]`);
   return [`--- ${before === null ? "/dev/null" : path}`, `+++ ${path}`, ...visible].join("\n");
 }
 

@@ -46,7 +46,22 @@ export function callsOf(node: { parts: Part[] }): CallPart[] {
 
 /** The argument of a tool call that a person reads first. All of the input as JSON if there is no such argument. */
 export function mainArgument(input: Record<string, unknown>): string {
-  const main = input["command"] ?? input["path"] ?? input["task"] ?? input["question"];
-  if (typeof main === "string") return main;
+  const main = mainArguments.map((name) => input[name]).find((value) => typeof value === "string");
+  if (main !== undefined) return main;
   return Object.keys(input).length === 0 ? "" : JSON.stringify(input);
 }
+
+/** In the order of importance. The later ones are from tools of external agents. */
+const mainArguments = [
+  "command",
+  "path",
+  "task",
+  "question",
+  "file_path",
+  "filePath",
+  "absolute_path",
+  "notebook_path",
+  "pattern",
+  "query",
+  "url",
+];

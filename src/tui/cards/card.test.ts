@@ -2,8 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import type { TextStyle } from "../../kit/text/ansi.ts";
 import { zeroSpent } from "../../protocol/tree/usage.ts";
-import type { Block, SessionBlock, ToolBlock } from "../model/blocks.ts";
-import { cardStrips } from "./card.ts";
+import type { Block, DiffBlock, SessionBlock, ToolBlock } from "../model/blocks.ts";
+import { cardStrips, opensByDefault } from "./card.ts";
+import { bad, good } from "../layout/styles.ts";
 import type { Row } from "../layout/wrap.ts";
 
 describe("Markdown", () => {
@@ -68,9 +69,12 @@ describe("code", () => {
 
 describe("a diff", () => {
   const text = "--- a/x.ts\n+++ b/x.ts\n@@ -9,3 +9,3 @@ f()\n a\n-b\n+c\n d\n\\ No newline at end of file";
-  test("a diff shows line numbers, and only its counts when it is folded", () => {
-    expect(textRows({ id: "d", kind: "diff", text }, 40)).toEqual([
-      "± x.ts +1 -1",
+  const diff = (id: string, change: string, fields: Partial<DiffBlock> = {}): DiffBlock => {
+    return { id, kind: "diff", tool: "edit", path: "x.ts", text: change, tookMs: null, ...fields };
+  };
+  test("a diff shows its call once, with line numbers, and only the call when it is folded", () => {
+    expect(textRows(diff("d", text), 40)).toEqual([
+      "v edit x.ts · +1 -1",
       "      @@ f()",
       "   9   a",
       "  10 - b",
@@ -78,14 +82,45 @@ describe("a diff", () => {
       "  11   d",
       "       \\ No newline at end of file",
     ]);
-    expect(textRows({ id: "d1", kind: "diff", text: text.replace(" f()", "") }, 40)).not.toContain("      @@");
-    expect(textRows({ id: "d2", kind: "diff", text: text.replace("b/x.ts", "/dev/null") }, 40, "folded")).toEqual([
-      "± x.ts (deleted) +1 -1",
+    expect(textRows(diff("d1", text.replace(" f()", "")), 40)).not.toContain("      @@");
+    const deleted = diff("d2", text.replace("b/x.ts", "/dev/null"), { path: "", tookMs: 1500 });
+    expect(textRows(deleted, 60, "folded")).toEqual(["> edit x.ts · deleted · +1 -1 · 1.5 s"]);
+  });
+  test("removed lines are red and added lines are green", () => {
+    const styleOf = (line: string) =>
+      rowsOf(diff("d4", text), 40)
+        .flat()
+        .find((run) => run.text === line)?.style;
+    expect([styleOf("- b"), styleOf("+ c")]).toEqual([bad, good]);
+  });
+  test("a new file of many lines is folded after its first lines", () => {
+    const added = Array.from({ length: 400 }, (_, index) => `+line ${index + 1}`).join("\n");
+    const created = diff("d5", `--- /dev/null\n+++ new.ts\n@@ -0,0 +1,401 @@\n${added}`, { tool: "write", path: "new.ts" });
+    expect(opensByDefault(created)).toBe(false);
+    const rows = textRows(created, 60, "folded");
+    expect([rows.length, rows[0], rows[10], rows[11]]).toEqual([
+      12,
+      "> write new.ts · new file · +400",
+      "  10 + line 10",
+      "  … 390 more lines (Ctrl+O shows all)",
     ]);
   });
-  test("a result that is no diff is shown as a note", () => {
-    expect(textRows({ id: "d3", kind: "diff", text: "3 lines, 12 bytes" }, 40)).toEqual(["· 3 lines, 12 bytes"]);
+  test("lines that the tool left out are counted, and are no line of the file", () => {
+    const rowOf = (line: string) => textRows(diff(line, `${text}\n${line}`), 60).at(-1);
+    expect(rowOf("[... 1 more lines of the diff ...]")).toBe("      … 1 more line");
+    expect(rowOf("[... 23 more lines of the diff ...]")).toBe("      … 23 more lines");
   });
+});
+
+test("a long message of the user is folded after its first lines", () => {
+  const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`).join("\n");
+  const message = (count: number): Block => ({ id: `m${count}`, kind: "user", text: lines(count) });
+  expect([opensByDefault(message(20)), opensByDefault(message(500))]).toEqual([true, false]);
+  expect(textRows(message(500), 60, "folded")).toEqual([
+    ...[1, 2, 3, 4, 5].map((line) => `▌ line ${line}`),
+    "  … 495 more lines (Ctrl+O shows all)",
+  ]);
+  expect(textRows(message(500), 60)).toHaveLength(500);
 });
 
 describe("a call", () => {
@@ -98,12 +133,27 @@ describe("a call", () => {
     span: { startedAt: null, tookMs: null },
     result: null,
   };
-  test("a failed call shows its reason before its output, and its duration", () => {
+  const folded = (fields: Partial<ToolBlock>) => textRows({ ...call, id: JSON.stringify(fields), ...fields }, 80, "folded");
+  test("a call shows on one line what matters", () => {
+    const ended = (name: string, input: ToolBlock["input"], text: string, isError = false) =>
+      folded({ name, input, result: { text, isError } });
+    expect(ended("read", { path: "lib/hooks.js" }, "1\t'use strict'\n2\t\n3\tx")).toEqual(["> read lib/hooks.js · 3 lines"]);
+    expect(ended("Read", { file_path: "lib/hooks.js" }, "     1→a\n     2→b")).toEqual(["> Read lib/hooks.js · 2 lines"]);
+    expect(ended("write", { path: "a.bin", content: "" }, "wrote a.bin: 1 line, 9 bytes")).toEqual(["> write a.bin · 1 line, 9 bytes"]);
+    expect(ended("bash", { command: "ls" }, "a\nb")).toEqual(["> bash ls · 2 lines"]);
+    expect(ended("bash", { command: "pwd" }, "/x")).toEqual(["> bash pwd · /x"]);
+    expect(ended("bash", { command: "true" }, "(no output)")).toEqual(["> bash true · no output"]);
+    expect(ended("bash", { command: "false" }, "(no output)\nexit code 1", true)).toEqual(["> bash false · exit 1"]);
+    expect(ended("ask_user", { question: "Which?", options: ["a"] }, "a")).toEqual(["> ask_user Which? · a"]);
+    expect(ended("write", { path: "/x" }, "can't write /x: denied", true)).toEqual(["> write /x · can't write /x: denied"]);
+    expect(folded({ input: { command: "sleep 9" } })).toEqual(["> bash sleep 9 …"]);
+  });
+  test("a failed command shows its exit code, its duration and its last lines", () => {
     const result = { text: "cc a.c\nno\nexit code 2", isError: true };
     const ended = { ...call, result, span: { startedAt: 0, tookMs: 2300 } };
-    expect(textRows(ended, 80, "folded")).toEqual(["> bash(make all) -- exit code 2: cc a.c no · 2.3 s"]);
+    expect(textRows(ended, 80, "folded")).toEqual(["> bash make all · exit 2 · 2.3 s", "  │ cc a.c", "  │ no"]);
     expect(textRows(ended, 80)).toEqual([
-      "v bash(make all) · 2.3 s",
+      "v bash make all · 2.3 s",
       "  command: make",
       "  all",
       "  cwd: /x",
@@ -111,37 +161,43 @@ describe("a call", () => {
       "  │ no",
       "  │ exit code 2",
     ]);
+    const long = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
+    const text = [...long, "[network is off: use --net on]", "exit code 6", '[whole output, 9 bytes: read path "bash:x"]'].join("\n");
+    expect(folded({ result: { text, isError: true } })).toEqual([
+      "> bash make all · exit 6",
+      "  │ … 35 earlier lines (Ctrl+O shows all)",
+      ...[36, 37, 38, 39, 40].map((line) => `  │ line ${line}`),
+      "  │ [network is off: use --net on]",
+    ]);
   });
   test("an open call shows its input once if the head has all of it", () => {
     const short = { ...call, id: "s", input: { command: "make all" }, result: { text: "done", isError: false } };
-    expect(textRows(short, 80)).toEqual(["v bash(make all)", "  │ done"]);
-    expect(textRows(short, 15).slice(0, 2)).toEqual(["v bash(make a…)", "  command: make"]);
+    expect(textRows(short, 80)).toEqual(["v bash make all", "  │ done"]);
+    expect(textRows(short, 14).slice(0, 2)).toEqual(["v bash make a…", "  command:"]);
   });
   test("a call is shown without the colours of its output, folded and open", () => {
-    const result = { text: "\x1b[31mbad\x1b[0m\r\n10%\r99%", isError: false };
-    expect(textRows({ ...call, id: "e", result }, 80, "folded")).toEqual(["> bash(make all) -- bad 99%"]);
-    expect(textRows({ ...call, id: "e", result }, 80).slice(-2)).toEqual(["  │ bad", "  │ 99%"]);
+    const result = { text: "\x1b[31mbad\x1b[0m 10%\r99%", isError: false };
+    expect(textRows({ ...call, id: "e", result }, 80, "folded")).toEqual(["> bash make all · 99%"]);
+    expect(textRows({ ...call, id: "e", result }, 80).slice(-1)).toEqual(["  │ 99%"]);
   });
   test("a folded command of the user shows its output, at most 20 lines, and how a failed one ended", () => {
     const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
-    const shown = (text: string, isError = false) => {
-      const block: ToolBlock = { ...call, id: text, input: { command: "ls" }, result: { text, isError }, isUserCommand: true };
-      return textRows(block, 80, "folded");
-    };
-    expect(shown("only one")).toEqual(["> bash(ls) -- only one"]);
-    expect(shown("a\nb\n")).toEqual(["> bash(ls)", "  │ a", "  │ b"]);
+    const shown = (text: string, isError = false) =>
+      folded({ id: text, input: { command: "ls" }, result: { text, isError }, isUserCommand: true });
+    expect(shown("only one")).toEqual(["> bash ls · only one"]);
+    expect(shown("a\nb\n")).toEqual(["> bash ls", "  │ a", "  │ b"]);
     const long = shown(lines(23).join("\n"));
-    expect([long.length, long[20], long[21]]).toEqual([22, "  │ line 20", "  │ (3 more lines: open the block)"]);
+    expect([long.length, long[20], long[21]]).toEqual([22, "  │ line 20", "  │ … 3 more lines (Ctrl+O shows all)"]);
     const failed = shown([...lines(23), "exit code 1", '[whole output, 9 bytes: read path "bash:x"]'].join("\n"), true);
     expect([failed[0], failed[1], failed.at(-1)]).toEqual([
-      "> bash(ls) -- exit code 1",
-      "  │ (3 more lines: open the block)",
+      "> bash ls · exit 1",
+      "  │ … 3 earlier lines (Ctrl+O shows all)",
       "  │ line 23",
     ]);
   });
   test("a folded call takes one row, however wide its text is", () => {
     const wide = { ...call, id: "w", input: { command: "日本語".repeat(100) }, result: { text: "👩‍👩‍👧".repeat(100), isError: false } };
-    expect(textRows(wide, 40, "folded")).toEqual([expect.stringMatching(/^> bash\(日本語.*…\) -- 👩‍👩‍👧.*…$/u)]);
+    expect(textRows(wide, 40, "folded")).toEqual([expect.stringMatching(/^> bash 日本語.*… · 👩‍👩‍👧.*…$/u)]);
   });
 });
 
@@ -158,7 +214,12 @@ test("a sub-session shows its agent, task, state, usage and last output", () => 
     lastOutput: "first\nnow this\n",
   };
   expect(textRows(block, 80, "folded")).toEqual(["◆ codex: Look at it", "  asking · i:1.2k o:30 · $0.0100 · now this"]);
-  expect(textRows({ ...block, state: "ok" }, 80)).toEqual(["◆ codex: Look", "◆ at it", "  ok · i:1.2k o:30 · $0.0100 · now this"]);
+  expect(textRows({ ...block, state: "ok", answer: "It is fine.\n\n[session s, ok, spent $0.01]" }, 80)).toEqual([
+    "◆ codex: Look",
+    "◆ at it",
+    "  ok · i:1.2k o:30 · $0.0100 · now this",
+    "  │ It is fine.",
+  ]);
 });
 
 test("an image is described by type and size", () => {
@@ -250,7 +311,14 @@ function otherBlocks(index: number, text: string): Block[] {
       result: { text, isError: true },
     },
     { id: `run${index}`, kind: "tool", name: "bash", input: text, output: text, span, result: null },
-    { id: `diff${index}`, kind: "diff", text: `--- ${text.split("\n")[0]}\n+++ y.ts\n@@ -1 +1 @@\n-${text}\n+${text}\n ${text}` },
+    {
+      id: `diff${index}`,
+      kind: "diff",
+      tool: text,
+      path: text,
+      tookMs: 2000,
+      text: `--- ${text.split("\n")[0]}\n+++ y.ts\n@@ -1 +1 @@\n-${text}\n+${text}\n ${text}`,
+    },
     { id: `session${index}`, kind: "session", agent: text, task: text, state: "running", spent, current: spent, lastOutput: text },
     { id: `error${index}`, kind: "error", text, hint: text },
     { id: `turn${index}`, kind: "turn", text },

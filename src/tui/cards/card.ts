@@ -1,17 +1,17 @@
 // Lays out a block as strips of rows, folded to a line or two, or open. Caches the strips of recently visible blocks, so
 // that a frame lays out only changed blocks. Memory does not grow with the transcript.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
-import { oneLine, shortCount } from "../../kit/text/cut-text.ts";
-import type { Block } from "../model/blocks.ts";
+import { oneLine, pluralize, shortCount } from "../../kit/text/cut-text.ts";
+import type { Block, DiffBlock } from "../model/blocks.ts";
 import { addSpent } from "../../protocol/tree/usage.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
-import { unifiedDiff, diffCounts } from "./diff-card.ts";
+import { unifiedDiff, diffCounts, diffLineCount } from "./diff-card.ts";
 import { imageSize } from "../layout/image-size.ts";
 import { accent, bad, busy, faint, good, proseColumns } from "../layout/styles.ts";
 import { markdown } from "./markdown.ts";
 import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
-import { toolStrips } from "./tool.ts";
-import { styled, oneRow, shortText } from "../layout/wrap.ts";
+import { callRow, durationFacts, howToOpen, markOf, toolStrips } from "./tool.ts";
+import { styled, oneRow, shortText, type Row } from "../layout/wrap.ts";
 
 type Card = { block: Block; columns: number; isOpen: boolean; strips: readonly Strip[] };
 
@@ -28,8 +28,28 @@ export function cardStrips(block: Block, columns: number, isOpen: boolean): read
   return strips;
 }
 
+/** A longer message of the user, such as a paste, and a longer change, such as a new file, are folded. */
+const maxMessageLines = 20;
+const maxDiffLines = 40;
+/** Lines of them that are shown while they are folded. */
+const foldedMessageLines = 5;
+const foldedDiffLines = 10;
+
 export function opensByDefault(block: Block): boolean {
-  return !["tool", "thinking", "session"].includes(block.kind);
+  return !["tool", "thinking", "session"].includes(block.kind) && !isLong(block);
+}
+
+const longBlocks = new WeakMap<Block, boolean>();
+
+function isLong(block: Block): boolean {
+  if (block.kind !== "user" && block.kind !== "diff") return false;
+  const cached = longBlocks.get(block);
+  if (cached !== undefined) return cached;
+  const isDiff = block.kind === "diff";
+  const lines = isDiff ? diffLineCount(block.text) : block.text.trimEnd().split("\n").length;
+  const result = lines > (isDiff ? maxDiffLines : maxMessageLines);
+  longBlocks.set(block, result);
+  return result;
 }
 
 const marks = {
@@ -44,6 +64,7 @@ const openTexts = {
 };
 const errorText = prefixedText(styled("✗ ", { ...bad, bold: true }), bad, proseColumns);
 const hintText = prefixedText(styled("  "), faint, proseColumns);
+const answerText = prefixedText(styled("  │ ", faint), {});
 const taskText = prefixedText(styled("◆ ", accent), {}, proseColumns);
 
 function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[] {
@@ -52,6 +73,7 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "thinking":
     case "note": {
       if (isOpen) return stripsOf(openTexts[block.kind], block.text.trimEnd(), columns);
+      if (isLong(block)) return foldedMessage(block.text.trimEnd(), columns);
       const part = block.kind === "thinking" && block.isLive === true ? "last line" : "beginning";
       return row(columns, marks[block.kind], styled(shortText(block.text, part), block.kind === "user" ? {} : faint));
     }
@@ -60,7 +82,7 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "tool":
       return toolStrips(block, columns, isOpen);
     case "diff":
-      return diffStrips(block.text, columns, isOpen);
+      return diffStrips(block, columns, isOpen);
     case "session":
       return sessionStrips(block, columns, isOpen);
     case "image":
@@ -72,18 +94,31 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
   }
 }
 
-function diffStrips(text: string, columns: number, isOpen: boolean): readonly Strip[] {
-  const counts = diffCounts(text);
-  if (counts === null) return stripsOf(openTexts.note, text.trimEnd(), columns);
-  const head = row(
-    columns,
-    styled("± ", faint),
-    styled(counts.name, { bold: true }),
-    styled(` +${counts.added}`, good),
-    styled(` -${counts.removed}`, bad),
-  );
+function foldedMessage(text: string, columns: number): readonly Strip[] {
+  const lines = text.split("\n");
+  const shown = stripsOf(openTexts.user, lines.slice(0, foldedMessageLines).join("\n"), columns);
+  return [...shown, ...moreRow(lines.length - foldedMessageLines, columns)];
+}
+
+function diffStrips(block: DiffBlock, columns: number, isOpen: boolean): readonly Strip[] {
+  const { name, change, added, removed } = diffCounts(block.text);
+  const facts: Row[] = [
+    ...(change === "changed" ? [] : [[styled(change === "created" ? "new file" : "deleted", faint)]]),
+    removed === 0 ? [styled(`+${added}`, good)] : [styled(`+${added} `, good), styled(`-${removed}`, bad)],
+    ...durationFacts(block.tookMs).map((fact) => [styled(fact, faint)]),
+  ];
+  const argument = shortText(block.path === "" ? name : block.path);
+  const head = strip(() => [callRow({ mark: markOf(isOpen), style: good, name: block.tool, argument, facts, columns })]);
   // The first strip is the file name, which the head already shows.
-  return isOpen ? [...head, ...stripsOf(unifiedDiff, text.trimEnd(), columns).slice(1)] : head;
+  const changes = () => stripsOf(unifiedDiff, block.text.trimEnd(), columns).slice(1);
+  if (isOpen) return [head, ...changes()];
+  if (!isLong(block)) return [head];
+  const strips = changes();
+  return [head, ...strips.slice(0, foldedDiffLines), ...moreRow(strips.length - foldedDiffLines, columns)];
+}
+
+function moreRow(lines: number, columns: number): Strip[] {
+  return row(columns, styled(`  … ${pluralize(lines, "more line")}${howToOpen}`, faint));
 }
 
 const stateStyles: Record<string, TextStyle> = { running: busy, asking: busy, paused: faint, ok: good };
@@ -98,7 +133,8 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
   const head = isOpen
     ? stripsOf(taskText, `${agent}: ${task.trimEnd()}`, columns)
     : row(columns, styled(`◆ ${oneLine(agent, 60)}: `, accent), styled(shortText(task)));
-  return [...head, ...row(columns, ...status)];
+  const answer = isOpen ? (block.answer?.replace(/\n*\[session [^\n]*\]$/, "").trimEnd() ?? "") : "";
+  return [...head, ...row(columns, ...status), ...(answer === "" ? [] : stripsOf(answerText, answer, columns))];
 }
 
 function imageText({ image }: Extract<Block, { kind: "image" }>): string {

@@ -1,6 +1,7 @@
 // Renders a unified diff: changed lines in colour, context lines highlighted as code. Each line has its number in the new
 // file, a removed line its number in the old file.
 import type { TextRun } from "../../kit/text/ansi.ts";
+import { pluralize } from "../../kit/text/cut-text.ts";
 import { bad, code, faint, good } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
 import { findHighlighter, colorLine, type SyntaxState } from "./syntax.ts";
@@ -32,6 +33,9 @@ export const unifiedDiff: BlockReader<State> = {
     // These lines belong to the head of the next file.
     if (/^(diff|index|new file|deleted file|old mode|new mode|similarity|rename) /.test(line))
       return { strips: [], state: { ...state, oldLine: 0, newLine: 0 } };
+    // A line of a hunk never begins with a bracket: this is the number of lines that the tool left out.
+    if (line.startsWith("[... "))
+      return { strips: [strip(() => wrapRuns([blanks(numberColumns + 1), styled(omittedText(line), faint)], columns))], state };
     if (state.oldLine > 0) return changedLine(line, state, columns);
     return { strips: [strip(() => wrapRuns([styled(line, faint)], columns))], state };
   },
@@ -66,13 +70,23 @@ function changedLine(line: string, state: State, columns: number): { strips: Str
   return { strips: [rows(state.newLine, styled("  ", faint), painted.runs)], state: next };
 }
 
-/** The file of a diff, and its numbers of added and removed lines. Null if the text is no diff of a file. */
-export function diffCounts(text: string): { name: string; added: number; removed: number } | null {
-  const names = /^--- (?:a\/)?(.*)\n\+\+\+ (?:b\/)?(.*)$/m.exec(text);
-  if (names === null) return null;
+function omittedText(line: string): string {
+  return line.replace(
+    /^\[\.\.\. (\d+) more lines? of the diff \.\.\.\]$/,
+    (_, count: string) => `… ${pluralize(Number(count), "more line")}`,
+  );
+}
+
+/** The file of a diff, and its numbers of added and removed lines. */
+export function diffCounts(text: string): { name: string; change: "created" | "deleted" | "changed"; added: number; removed: number } {
+  const [, before = "", after = ""] = /^--- (?:a\/)?(.*)\n\+\+\+ (?:b\/)?(.*)$/m.exec(text) ?? [];
   const count = (sign: RegExp) => text.match(sign)?.length ?? 0;
-  const name = fileTitle(names[1] ?? "", names[2] ?? "");
-  return { name, added: count(/^\+(?!\+\+ )/gm), removed: count(/^-(?!-- )/gm) };
+  const change = before === "/dev/null" ? "created" : after === "/dev/null" ? "deleted" : "changed";
+  return { name: change === "deleted" ? before : after, change, added: count(/^\+(?!\+\+ )/gm), removed: count(/^-(?!-- )/gm) };
+}
+
+export function diffLineCount(text: string): number {
+  return text.split("\n").length - 3;
 }
 
 function fileTitle(before: string, after: string): string {

@@ -24,7 +24,7 @@ test("a block is printed once, and a call only with its result", () => {
   expect(first.rows.map(textOf)).toEqual(["", "── first", "  block 1"]);
   expect(rowsToPrint(state, first.printed).rows).toEqual([]);
   const ended = rowsToPrint({ ...state, activity: null }, first.printed);
-  expect(ended.rows.map(textOf).filter((text) => text !== "")).toEqual(["  > bash() -- …", "  block 2"]);
+  expect(ended.rows.map(textOf).filter((text) => text !== "")).toEqual(["  > bash …", "  block 2"]);
 });
 
 test("for an opened session its name and the last screenful are printed", () => {

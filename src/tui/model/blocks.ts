@@ -1,7 +1,7 @@
 // The blocks of the transcript, and their construction from nodes. A block is immutable: a change makes a new object,
 // so that cards can cache its layout. Texts are raw here; cards strip control characters.
 import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
-import type { HandlePart, ImageData, Node, Part } from "../../protocol/tree/node.ts";
+import { mainArgument, type HandlePart, type ImageData, type Node, type Part } from "../../protocol/tree/node.ts";
 import type { SpawnedSession } from "../../protocol/tree/views.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
 import { withSubSessions } from "../../protocol/tree/usage.ts";
@@ -19,9 +19,16 @@ export type Block = { id: string } & (
       /** The user ran the command to see its output, so it is shown without opening the block. */
       isUserCommand?: true;
     }
-  | { kind: "diff"; text: string }
+  /** A call that changed a file, with the change. `path` is the one that the call used. */
+  | { kind: "diff"; tool: string; path: string; text: string; tookMs: number | null }
   /** A sub-session, as far as its events were received. `lastOutput` is the end of its text and tool output. */
-  | ({ kind: "session"; lastOutput: string } & Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current">)
+  | ({
+      kind: "session";
+      lastOutput: string;
+      /** The call that started it, and its result. The block replaces that of the call. */
+      call?: string;
+      answer?: string;
+    } & Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current">)
   | { kind: "image"; image: ImageData }
   | { kind: "turn"; text: string }
   | { kind: "error"; text: string; hint: string | null }
@@ -32,6 +39,7 @@ type Span = { startedAt: number | null; tookMs: number | null };
 type ToolResult = { text: string; isError: boolean };
 
 export type ToolBlock = Extract<Block, { kind: "tool" }>;
+export type DiffBlock = Extract<Block, { kind: "diff" }>;
 export type SessionBlock = Extract<Block, { kind: "session" }>;
 
 const nodesPerSlice = 250;
@@ -57,7 +65,37 @@ export function* blocksOfPath({ nodes, turns, spawned }: Path): Generator<undefi
     if (turn.tip === node.id) blocks.push(...started.map(sessionBlock));
     if (turn.endedAt !== null) blocks.push(...turnBlocks(turn));
   }
-  return blocks;
+  return withoutSpawnCalls(blocks);
+}
+
+/** Merges the call that started a sub-session into the block of the sub-session, which stands in its place. */
+function withoutSpawnCalls(blocks: Block[]): Block[] {
+  const sessions = blocks.filter((block) => block.kind === "session");
+  if (sessions.length === 0) return blocks;
+  const merged = new Map<string, SessionBlock>();
+  for (const block of blocks) {
+    if (block.kind !== "tool" || block.name !== spawnTool) continue;
+    const session = sessions.find((candidate) => !merged.has(candidate.id) && isStartedBy(candidate, block));
+    if (session !== undefined) merged.set(session.id, startedBy(session, block));
+  }
+  const byCall = new Map(Array.from(merged.values(), (session) => [session.call ?? "", session]));
+  return blocks.flatMap((block): Block[] => {
+    if (block.kind === "session" && merged.has(block.id)) return [];
+    return [(block.kind === "tool" ? byCall.get(block.id) : undefined) ?? block];
+  });
+}
+
+export const spawnTool = "spawn_session";
+
+/** The result names the session. While the call runs, both have the same task. */
+function isStartedBy({ id, task }: SessionBlock, { result, input }: ToolBlock): boolean {
+  if (result !== null) return result.text.includes(`[session ${id}, `);
+  return typeof input !== "string" && input["task"] === task;
+}
+
+/** The block of a sub-session in place of its call. */
+export function startedBy(session: SessionBlock, { id: call, result }: Pick<ToolBlock, "id" | "result">): SessionBlock {
+  return { ...session, call, ...(result === null ? {} : { answer: result.text }) };
 }
 
 function sessionBlock({ id, agent, task, state, spent, current, said }: SpawnedSession): SessionBlock {
@@ -89,12 +127,17 @@ function addPart(blocks: Block[], { id, node, part }: PlacedPart, running: Reado
       const tool = call?.kind === "tool" ? call : toolBlock(id, part.name, {});
       const { startedAt } = tool.span;
       const tookMs = startedAt === null ? null : Math.max(0, node.at - startedAt);
-      const ended: Block = { ...tool, output: "", span: { startedAt, tookMs }, result: { text: part.text, isError: part.isError } };
-      const diffs: Block[] =
-        part.display === undefined ? [] : [{ id: `${id}.diff`, kind: "diff", text: withShortPath(tool.input, part.display) }];
+      const result = { text: part.text, isError: part.isError };
+      const started = blocks.findLastIndex((block) => block.kind === "session" && block.call === part.call);
+      if (started >= 0) {
+        blocks[started] = startedBy(blocks[started] as SessionBlock, { id: part.call, result });
+        break;
+      }
+      const ended: Block = { ...tool, output: "", span: { startedAt, tookMs }, result };
+      const shown = part.isError || !isFileDiff(part.display) ? ended : diffBlock(ended, part.display);
       const images = (part.images ?? []).map((image, number): Block => ({ id: `${id}.image${number}`, kind: "image", image }));
-      if (index < 0) blocks.push(ended, ...diffs, ...images);
-      else blocks.splice(index, 1, ended, ...diffs, ...images);
+      if (index < 0) blocks.push(shown, ...images);
+      else blocks.splice(index, 1, shown, ...images);
       break;
     }
     case "image":
@@ -105,6 +148,16 @@ function addPart(blocks: Block[], { id, node, part }: PlacedPart, running: Reado
       else blocks.push({ id, kind: "note", text: `${part.handle.source}: ${oneLine(part.handle.identifier, 200)}` });
       break;
   }
+}
+
+function isFileDiff(display: string | undefined): display is string {
+  return display !== undefined && /^--- .*\n\+\+\+ /.test(display);
+}
+
+/** The change replaces the call: both would name the same file. */
+function diffBlock({ id, name, input, span }: ToolBlock, diff: string): DiffBlock {
+  const path = typeof input === "string" ? "" : mainArgument(input);
+  return { id, kind: "diff", tool: name, path, text: withShortPath(input, diff), tookMs: span.tookMs };
 }
 
 /** Replaces the absolute path in the head of a diff by the path that the call used. */

@@ -49,14 +49,18 @@ test("a running call changes in place, and its result adds the duration", () => 
   const called = withNode(noBlocks, node("n1", "agent", [call, otherCall]));
   const running = withOutput(withStart(called, started), "c1", "a\n");
   expect([running.settled === called.settled, blockAt(running, 0)]).toMatchObject([true, { id: "c1", output: "a\n", result: null }]);
-  const result: Part = { kind: "result", call: "c1", name: "bash", text: "a\nb", isError: false, display: "--- x\n+++ x\n@@ -1 +1 @@" };
+  const result: Part = { kind: "result", call: "c1", name: "bash", text: "a\nb", isError: false };
   const ended = withNode(running, { ...node("n2", "tool", [result]), at: 3500 });
   expect(allBlocks(ended)).toMatchObject([
     { id: "c1", output: "", span: { tookMs: 2500 }, result: { text: "a\nb" } },
-    { id: "n2.0.diff", kind: "diff" },
     { id: "c2", result: null },
   ]);
   expect(ended.running.size).toBe(0);
+  const edited: Part = { kind: "result", call: "c2", name: "edit", text: "edited x", isError: false, display: "--- x\n+++ x\n@@ -1 +1 @@" };
+  const changed = withNode(ended, node("n3", "tool", [edited]));
+  expect(allBlocks(changed)).toMatchObject([{ id: "c1" }, { id: "c2", kind: "diff", tool: "edit", path: "x" }]);
+  const sized = withNode(ended, node("n3", "tool", [{ ...edited, display: "5 lines, 113 bytes" }]));
+  expect(allBlocks(sized)).toMatchObject([{ id: "c1" }, { id: "c2", kind: "tool", result: { text: "edited x" } }]);
   expect(withOutput(ended, "unknown", "x")).toBe(ended);
 });
 
@@ -69,6 +73,29 @@ test("streamed text comes after all other blocks until its node is recorded", ()
     "w",
     "n2.0",
   ]);
+});
+
+test("a sub-session has one block, in place of the call that started it", () => {
+  const spawn: Part = { kind: "call", id: "c7", name: "spawn_session", input: { task: "look" } };
+  const event = { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0, type: "session.spawned", session: "s-2", agent: "codex" } as const;
+  const result: Part = { kind: "result", call: "c7", name: "spawn_session", text: "fine\n\n[session s-2, ok, spent $0]", isError: false };
+  const text: Part = { kind: "text", text: "Done." };
+  const called = withNode(noBlocks, node("n1", "agent", [spawn]));
+  const spawned = withSpawned(withStart(called, { ...started, call: "c7", name: "spawn_session" }), { ...event, call: "c7", task: "look" });
+  const ended = withNode(withNode(spawned, node("n2", "tool", [result])), node("n3", "agent", [text]));
+  expect([allBlocks(spawned), allBlocks(ended)]).toMatchObject([
+    [{ id: "s-2", kind: "session", call: "c7" }],
+    [{ id: "s-2", kind: "session", call: "c7", answer: result.text }, { kind: "text" }],
+  ]);
+  const recorded = [node("n1", "agent", [spawn]), node("n2", "tool", [result]), node("n3", "agent", [text])];
+  const nodes = recorded.map((stored) => ({ ...stored, turn: "t-1" }));
+  const empty = { spent: zeroSpent, current: zeroSpent, said: "", seq: 1, createdAt: 0 };
+  const stored = blocksOf(
+    nodes,
+    [turnOf({ tip: "n3" })],
+    [{ id: "s-2", turn: "t-1", agent: "codex", task: "look", state: "ok", ...empty }],
+  );
+  expect(stored).toMatchObject([{ id: "s-2", kind: "session", answer: result.text }, { kind: "text" }, { kind: "turn" }]);
 });
 
 test("the block of a sub-session follows its events", () => {
@@ -93,7 +120,9 @@ test("the block of a sub-session follows its events", () => {
   });
   const answer = node("n3", "agent", [{ kind: "text", text: "the complete answer" }]);
   expect(applyEvent({ type: "node.added", node: { ...answer, usage } })).toMatchObject({ lastOutput: "the complete answer\n" });
-  expect(applyEvent({ type: "tool.started", call: "c", name: "bash", input: {} })).toMatchObject({ lastOutput: "\nbash(…)\n" });
+  expect(applyEvent({ type: "tool.started", call: "c", name: "bash", input: { command: "ls\n-l" } })).toMatchObject({
+    lastOutput: "\nbash ls -l\n",
+  });
   expect(applyEvent({ type: "text.delta", text: "x".repeat(1000) })).toMatchObject({ lastOutput: "x".repeat(400) });
   expect(applyEvent({ type: "turn.ended", turn: { status: "ok", usage, costUsd: 1 } })).toMatchObject({
     state: "ok",

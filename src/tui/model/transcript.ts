@@ -1,9 +1,10 @@
 // All blocks in order. Recorded and streaming blocks are in separate lists, so that a delta copies only the streaming ones.
 // Nothing here is changed in place.
+import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Event } from "../../protocol/tree/event.ts";
-import { textOf, type Node } from "../../protocol/tree/node.ts";
+import { mainArgument, textOf, type Node } from "../../protocol/tree/node.ts";
 import { addSpent, zeroSpent, toCost, withSubSessions } from "../../protocol/tree/usage.ts";
-import { addParts, toolBlock, type Block, type SessionBlock } from "./blocks.ts";
+import { addParts, spawnTool, startedBy, toolBlock, type Block, type SessionBlock } from "./blocks.ts";
 
 export type TranscriptBlocks = {
   /** Blocks of recorded nodes, and notes. */
@@ -41,7 +42,13 @@ export function withNode(transcript: TranscriptBlocks, node: Node): TranscriptBl
   const settled = [...transcript.settled];
   addParts(settled, node, transcript.running);
   const running = new Map(transcript.running);
-  for (const part of node.parts) if (part.kind === "result") running.delete(part.call);
+  for (const part of node.parts) {
+    if (part.kind !== "result") continue;
+    running.delete(part.call);
+    const result = { text: part.text, isError: part.isError };
+    for (const [id, block] of running)
+      if (block.kind === "session" && block.call === part.call) running.set(id, startedBy(block, { id: part.call, result }));
+  }
   const replacesWriting = node.author === "agent" || node.parts.some((part) => part.kind === "handle");
   return { settled, running, writing: replacesWriting ? [] : transcript.writing };
 }
@@ -86,11 +93,19 @@ export function withOutput(transcript: TranscriptBlocks, call: string, text: str
   });
 }
 
-/** Adds the block of a sub-session, or marks it as running if it has one from an earlier turn. */
-export function withSpawned(transcript: TranscriptBlocks, { session: id, agent, task }: EventOf<"session.spawned">): TranscriptBlocks {
+/** Adds the block of a sub-session in place of its call, or marks it as running if it has one from an earlier turn. */
+export function withSpawned(
+  transcript: TranscriptBlocks,
+  { session: id, agent, task, call }: EventOf<"session.spawned">,
+): TranscriptBlocks {
   if (hasBlock(transcript, id)) return withRunning(transcript, id, "session", () => ({ state: "running" }));
   const empty = { spent: zeroSpent, current: zeroSpent, lastOutput: "" };
-  return withBlocks(transcript, { id, kind: "session", agent, task, state: "running", ...empty });
+  const session: SessionBlock = { id, kind: "session", agent, task, state: "running", ...empty };
+  const index = transcript.settled.findLastIndex((block) => block.id === call && block.kind === "tool" && block.name === spawnTool);
+  if (index < 0) return withBlocks(transcript, session);
+  const running = new Map(transcript.running);
+  running.delete(call);
+  return { ...transcript, running, settled: transcript.settled.with(index, startedBy(session, { id: call, result: null })) };
 }
 
 export function withSubSessionEvent(transcript: TranscriptBlocks, event: Event): TranscriptBlocks {
@@ -105,7 +120,7 @@ function changeByEvent({ lastOutput, spent, current }: SessionBlock, event: Even
     case "thinking.delta":
       return { state: "running", lastOutput: (lastOutput + event.text).slice(-maxLastOutputChars) };
     case "tool.started":
-      return { state: "running", lastOutput: `\n${event.name}(…)\n` };
+      return { state: "running", lastOutput: `\n${oneLine(`${event.name} ${mainArgument(event.input)}`, 200)}\n` };
     case "tool.output":
       return { lastOutput: (lastOutput + event.text).slice(-maxLastOutputChars) };
     case "node.added":

@@ -125,12 +125,12 @@ describe("a turn", () => {
       { type: "node.added", node: node("agent", [call]) },
       { type: "node.added", node: node("tool", [result]) },
     );
-    expect(textOf(done)).toContain("> bash(ls) -- a b");
+    expect(textOf(done)).toContain("> bash ls · 2 lines");
     const focused = press({ ...done, mode: "normal" }, "[").state;
     const opened = press(focused, "enter").state;
-    expect(textOf(opened)).toMatch(/v bash\(ls\)[^]*│ a\n[^]*│ b\n/);
+    expect(textOf(opened)).toMatch(/v bash ls[^]*│ a\n[^]*│ b\n/);
     expect(textOf(press(opened, "o").state)).toBe(textOf(focused));
-    expect(textOf(press(done, "ctrl+o").state)).toContain("v bash(ls)");
+    expect(textOf(press(done, "ctrl+o").state)).toContain("v bash ls");
   });
   test("a retry is announced with its time and reason until it begins", () => {
     const retried = applyEvents(started, {

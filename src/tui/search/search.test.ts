@@ -43,7 +43,7 @@ describe("a search", () => {
       "block 3 of 4",
       "block 3 of 4",
     ]);
-    expect(screens[2]).toMatch(/v bash\(grep x\)[^]*folded Needle here/);
+    expect(screens[2]).toMatch(/v bash grep x[^]*folded Needle here/);
     expect(screens[3]).toContain("a needle, deep");
     expect(press(atMatch, "n", "n", "n", "n").toggled.size).toBe(0);
     expect(lines(press(atMatch, "n", "n", "N"))).toContain("continued from the end");

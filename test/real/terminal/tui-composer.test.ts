@@ -19,7 +19,7 @@ test("a message can have completed paths, pastes and images, and follow a shell 
     await until(ready);
 
     await press("!seq 3; exit 4", "Enter");
-    await until(/> bash\(seq 3; exit 4\) -- exit code 4\s+│ 1\s+│ 2\s+│ 3[^]*\[INSERT\] \[idle\]/);
+    await until(/> bash seq 3; exit 4 · exit 4\s+│ 1\s+│ 2\s+│ 3[^]*\[INSERT\] \[idle\]/);
     await press("see @ma");
     await until(/│ @src\/main\.py +│/);
     await press("Tab");
@@ -63,7 +63,7 @@ test("Esc stops the turn, / searches, Space m chooses a model, and Space b shows
     await press(list, "Enter");
     await until(/── ok · 2 steps[^]*\[idle\]/);
     await press("take your time", "Enter");
-    await until(/> bash\(sleep 300\) -- …/);
+    await until(/> bash sleep 300 …/);
     await press("not yet", "Enter");
     await until("queued: not yet");
     await press("Up");
@@ -78,7 +78,7 @@ test("Esc stops the turn, / searches, Space m chooses a model, and Space b shows
     await press("Enter");
     await until("n: next, N: previous, Esc: end");
     await press("n");
-    await until(/┃ v bash\(ls src\/\*\.py\)|┃ • config\.py/);
+    await until(/┃ v bash ls src\/\*\.py|┃ • config\.py/);
     await press("Escape");
     await until(/── [0-9a-f]{8} ─/);
 

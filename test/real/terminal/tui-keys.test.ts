@@ -52,13 +52,13 @@ const moving: KeyCheck[] = [
 ];
 
 const folding: KeyCheck[] = [
-  [["g", "g", "]"], /┃ ▌ change\n\n {2}~ hm, what now\n\n {2}Looking\.\n\n {2}> edit\(src\/a\.ts\) -- edited[^]*± src\/a\.ts \+1 -1\n/],
+  [["g", "g", "]"], /┃ ▌ change\n\n {2}~ hm, what now\n\n {2}Looking\.\n\n {2}v edit src\/a\.ts · \+1 -1\n/],
   [["]", "Enter"], /┃ ~ hm,\n┃ ~ what now\n/],
   [["o"], /┃ ~ hm, what now\n/],
-  [["]", "]", "]", "]", "Enter"], /┃ v bash\(seq 3; exit 4\)\n┃ {3}│ 1\n/],
-  [["[", "Enter"], /┃ ± src\/a\.ts \+1 -1\n\n {2}v bash/],
+  [["]", "]", "]", "Enter"], /┃ v bash seq 3; exit 4\n┃ {3}│ 1\n/],
+  [["[", "Enter"], /┃ > edit src\/a\.ts · \+1 -1\n\n {2}v bash/],
   [["Escape", "C-o"], / {2}~ hm,\n {2}~ what now\n/],
-  [["C-o"], / {2}~ hm, what now\n[^]*> bash\(seq 3; exit 4\) -- exit code 4: 1 2 3\n/],
+  [["C-o"], / {2}~ hm, what now\n[^]*> bash seq 3; exit 4 · exit 4\n {4}│ 1\n/],
 ];
 
 const opening: KeyCheck[] = [
@@ -143,7 +143,7 @@ for (const size of [
 
       // New output does not scroll a view that is not at its end.
       await press("i", "wait", "Enter");
-      await until(/> bash\(while [^]*\[INSERT\] \[bash\]/);
+      await until(/> bash while [^]*\[INSERT\] \[bash\]/);
       await press("Escape");
       await until("[NORMAL] [bash]");
       await press("g", "g");
@@ -160,7 +160,7 @@ for (const size of [
       await press("Escape", ":plan", "Enter");
       await until(/Describe what to plan[^]*\[INSERT\] \[plan\]/);
       await press("plan", "Enter");
-      await until(/> write\(elsewhere\) -- can't write [^]*planned[^]*\[INSERT\] \[plan\]/);
+      await until(/> write elsewhere · can't write [^]*planned[^]*\[INSERT\] \[plan\]/);
       expect(existsSync(join(skein.project, "elsewhere"))).toBe(false);
       await press("Escape", ":quit", "Enter");
       await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);

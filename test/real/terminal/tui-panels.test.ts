@@ -95,7 +95,7 @@ describe("the agents panel", () => {
       await press("Escape");
       await until(/\n\n── new session/);
       await press("do both", "Enter");
-      await until(/sleep 300[^]*sleep 300/);
+      await until(/◆ native: read the parser\n +running[^]*begun[^]*◆ native: write the tests\n +running[^]*begun/);
       await press("Space", "a");
       const panel = await until(
         /agents: 3 running[^]*running[^]*\$1\.\d\d +do both[^]*│ {3}[0-9a-f]{8} +running[^]*│ {3}[0-9a-f]{8} +running/,
@@ -108,7 +108,7 @@ describe("the agents panel", () => {
       await press("s", "look at utils", "Enter");
       await until(/sent to its agent/);
       await press("Enter");
-      await until(/> bash\(echo begun; sleep 300\)[^]*queued: look at utils[^]*\(watched; q goes back\)/);
+      await until(/> bash echo begun; sleep 300[^]*queued: look at utils[^]*\(watched; q goes back\)/);
       await press("q");
       await until(/▌ do both[^]*Delegating\.[^]*\[INSERT\] \[(?!idle)/);
       await press("Space", "a");

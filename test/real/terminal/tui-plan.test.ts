@@ -86,7 +86,7 @@ test("a plan is made in its own session, edited in an editor that renames files,
     await until(/the agent asks ─[^]*Until when\?/);
     await press("just now", "Enter");
     const planned = await until(/a secret thought[^]*\[plan\]/);
-    expect(planned).toMatch(/> ask_user\(Which birds\?\) -- the small ones\n[^]*> ask_user\(Until when\?\) -- just now\n/);
+    expect(planned).toMatch(/> ask_user Which birds\? · the small ones\n[^]*> ask_user Until when\? · just now\n/);
     expect([plan(), sent(server, 1).texts]).toEqual([firstPlan, ["plan the birds"]]);
 
     await press("C-g");
@@ -142,7 +142,7 @@ test("the network switch applies from the next turn on, and fg redraws a suspend
     await resize(100, 20);
     writeFileSync(join(skein.project, "on"), "");
     await press("fg", "Enter");
-    const first = await until(/> bash\(readlink \S+\) -- net:\[\d+\][^]*── ok[^]*\[idle\] /);
+    const first = await until(/> bash readlink \S+ · net:\[\d+\][^]*── ok[^]*\[idle\] /);
     expect(first.split("\n")).toHaveLength(21);
     process.kill((await findProcess(skein.root, (command) => command.includes(" tui -m "))).pid, "SIGTSTP");
     expect(await until(/fg\n[^]*Stopped[^]*\n\$\s*$/)).not.toContain("[NET:");
@@ -150,7 +150,7 @@ test("the network switch applies from the next turn on, and fg redraws a suspend
     await until(/▌ where[^]*── ok[^]*\[idle\]/);
     await press("where", "Enter");
     const second = await until(/▌ where[^]*▌ where[^]*── ok[^]*\[idle\][^]*\[NET: on\]/);
-    const [before, after] = [...second.matchAll(/-- (net:\[\d+\])/g)].map(([, id]) => id);
+    const [before, after] = [...second.matchAll(/· (net:\[\d+\])/g)].map(([, id]) => id);
     expect(after).toBe(readlinkSync("/proc/self/ns/net"));
     if (second.includes("[SANDBOX: on]")) expect(before).not.toBe(after);
     await press("C-c", "C-c");

@@ -64,7 +64,7 @@ test("quitting warns of a running turn in another session, and a new branch has 
     await press(`skein tui ${model.join(" ")}`, "Enter");
     await until(ready);
     await press("take your time", "Enter");
-    await until(/> bash\(sleep 300\) -- …/);
+    await until(/> bash sleep 300 …/);
     await press("!seq 3", "Enter");
     await until(/a turn is running: press Enter again when it has ended; Ctrl\+C stops it ─[^]*\n> !seq 3\n/);
     await press("C-u", "Space", "c");
@@ -74,7 +74,7 @@ test("quitting warns of a running turn in another session, and a new branch has 
     expect(sessions).toMatch(/← [0-9a-f]{8} +(just )?now *│/);
     expect(sessions).toMatch(/│ {3}[0-9a-f]{8} +(just )?now +take your time/);
     await press("Escape", "!seq 3", "Enter");
-    await until(/> bash\(seq 3\)\s+│ 1\s+│ 2\s+│ 3[^]*\[INSERT\] \[idle\]/);
+    await until(/> bash seq 3\s+│ 1\s+│ 2\s+│ 3[^]*\[INSERT\] \[idle\]/);
     await press("C-c", "C-c");
     await until("quitting stops a turn in another session; quit again, or see :agents");
     await press("Escape", ":q", "Enter");
