@@ -53,6 +53,17 @@ test("a call is drawn if it has no result, failed, or is the tip of a session", 
   expect(treeText(view([...path.slice(0, 2), failed]), screen)).toContain("[bash: ls src/*.py] ✗ no such file");
 });
 
+test("the mark of a failed call stays visible behind a long command", () => {
+  const long: Part = { kind: "call", id: "c1", name: "bash", input: { command: "x ".repeat(200) } };
+  const nodes = [path[0]!, node("c1", "u1", "agent", long), node("t1", "c1", "tool", { ...result, call: "c1", isError: true })];
+  expect(treeText(view(nodes), { ...screen, columns: 80 })).toContain("…] ✗ ");
+});
+
+test("a message with thinking is labelled by its text, without the marks of Markdown", () => {
+  const thinking = { kind: "thinking" as const, text: "The person wants to know" };
+  expect(treeText(view([node("a2", null, "agent", thinking, text("# How\n\nThe **orders**"))]), screen)).toContain("● How The orders");
+});
+
 test("no line of a tree is wider than the screen or has control characters", () => {
   const longNode = node("u1", null, "user", text(`\x1b[2J${"日本語 ".repeat(60)}`));
   const drawn = treeText(view([longNode], session("main", "u1")), { ...screen, columns: 60 });

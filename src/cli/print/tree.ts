@@ -21,7 +21,7 @@ export function treeText(view: TreeView, out: TextOutput, currentSession: string
     const node = isAnswered ? { ...stored, parts: stored.parts.filter((part) => part.kind !== "call") } : stored;
     const label = (labels.get(node.id) ?? []).map((session) => labelOf(session, currentSession)).join(" ");
     const width = out.columns - 9 - lead.length - 2 - (label === "" ? 0 : Bun.stringWidth(label) + 1);
-    const text = cutToWidth(oneLine(stripControls(foldedText(node, calls)), 400), Math.max(16, width));
+    const text = cutToWidth(oneLine(stripControls(foldedText(node, calls, Math.max(16, width))), 400), Math.max(16, width));
     const painted = node.author === "user" ? style.bold(text) : node.author === "tool" ? style.dim(text) : text;
     lines.push(`${style.dim(`${shortId(node.id)} ${lead}`)}${nodeMarker(node)} ${painted}${label === "" ? "" : ` ${style.green(label)}`}`);
   }
@@ -69,14 +69,14 @@ function isOnlyCalls(node: Node): boolean {
   );
 }
 
-/** The results of a tool node, each with the argument of its call. */
-function foldedText(node: Node, calls: readonly CallPart[]): string {
+/** The results of a tool node, each with the argument of its call. A long argument leaves room for the mark of a failure. */
+function foldedText(node: Node, calls: readonly CallPart[], width: number): string {
   if (node.author !== "tool") return nodeSummary(node);
   const texts = node.parts.map((part) => {
     if (part.kind !== "result") return "";
     const call = calls.find((candidate) => candidate.id === part.call);
     const argument = call === undefined ? part.text : mainArgument(call.input);
-    return `[${part.name}: ${argument}]${part.isError ? ` ✗ ${part.text}` : ""}`;
+    return part.isError ? `[${part.name}: ${oneLine(argument, Math.floor(width / 2))}] ✗ ${part.text}` : `[${part.name}: ${argument}]`;
   });
   return texts.join("  ");
 }

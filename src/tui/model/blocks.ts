@@ -54,16 +54,20 @@ export function* blocksOfPath({ nodes, turns, spawned }: Path): Generator<undefi
   const turnsById = new Map(turns.map((turn) => [turn.id, turn]));
   const spawnedByTurn = Map.groupBy(spawned, ({ turn }) => turn);
   const blocks: Block[] = [];
+  let reachedTip: string | null = null;
   for (const [index, node] of nodes.entries()) {
     if (index > 0 && index % nodesPerSlice === 0) yield;
     const started = spawnedByTurn.get(node.turn ?? "") ?? [];
     while (started[0] !== undefined && started[0].createdAt < node.at) blocks.push(sessionBlock(started.shift()!));
     addParts(blocks, node, new Map());
-    const turn = node.turn !== null && nodes[index + 1]?.turn !== node.turn ? turnsById.get(node.turn) : undefined;
+    const ownTurn = node.turn === null ? undefined : turnsById.get(node.turn);
+    if (ownTurn?.tip === node.id) reachedTip = ownTurn.id;
+    const turn = nodes[index + 1]?.turn === node.turn ? undefined : ownTurn;
     if (turn === undefined) continue;
     // If the path leaves the turn early, its later sub-sessions belong to another branch.
     if (turn.tip === node.id) blocks.push(...started.map(sessionBlock));
-    if (turn.endedAt !== null) blocks.push(...turnBlocks(turn));
+    // A path that leaves the turn early does not have its end.
+    if (turn.endedAt !== null && (turn.tip === null || reachedTip === turn.id)) blocks.push(...turnBlocks(turn));
   }
   return withoutSpawnCalls(blocks);
 }

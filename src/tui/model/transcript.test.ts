@@ -98,6 +98,14 @@ test("a sub-session has one block, in place of the call that started it", () => 
   expect(stored).toMatchObject([{ id: "s-2", kind: "session", answer: result.text }, { kind: "text" }, { kind: "turn" }]);
 });
 
+test("a path that leaves a turn early does not show the end of the turn", () => {
+  const nodes = [node("n1", "user", [{ kind: "text", text: "go" }]), node("n2", "agent", [{ kind: "text", text: "gone" }])].map(
+    (stored) => ({ ...stored, turn: "t-1" }),
+  );
+  const kindsOf = (path: Node[]) => blocksOf(path, [turnOf({ tip: "n2" })]).map(({ kind }) => kind);
+  expect([kindsOf(nodes), kindsOf(nodes.slice(0, 1))]).toEqual([["user", "text", "turn"], ["user"]]);
+});
+
 test("the block of a sub-session follows its events", () => {
   const spawned = { type: "session.spawned", session: "s-2", agent: "codex", task: "look", call: "c" } as const;
   const head = { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0 };
@@ -174,7 +182,6 @@ test("a stored sub-session is shown where it started, unless the path left its t
   expect(blocksOf(leftEarly, [turn, turnOf({ id: "t-2", endedAt: null, tip: "n5" })], spawned).map(({ id }) => id)).toEqual([
     "n1.0",
     "c1",
-    "turn-t-1",
     "n5.0",
   ]);
 });

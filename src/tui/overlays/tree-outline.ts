@@ -2,8 +2,8 @@
 // A straight path keeps its indent, branches are indented, sessions are listed at their tips. It uses a stack
 // instead of recursion, because thousands of branches can be nested.
 import type { TreeView } from "../../protocol/api/api.ts";
-import type { Node } from "../../protocol/tree/node.ts";
-import { nodeSummary } from "../../protocol/tree/node-summary.ts";
+import { callsOf, type Node } from "../../protocol/tree/node.ts";
+import { nodeSummary, plainMarkdown } from "../../protocol/tree/node-summary.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { plainLine } from "../layout/wrap.ts";
 import { wordFilter } from "./box.ts";
@@ -13,7 +13,7 @@ export type TreeRow = {
   node: Node | null;
   branch: number;
   lead: string;
-  /** Number of tool calls before this node that have no line. */
+  /** Number of tool calls of this node, and of the nodes around it that have no line. */
   calls: number;
   /** Sessions whose tip is this node. */
   sessions: readonly Session[];
@@ -50,14 +50,22 @@ export function buildOutline(view: TreeView): Outline {
   }
   function addRows({ first, lead, restLead, parent }: Exclude<PendingBranch, { endOf: number }>): void {
     const branch = addBranch(parent);
-    let calls = 0;
+    const addRow = (node: Node, calls: number) =>
+      rows.push({ node, branch, lead: node === first ? lead : restLead, calls, sessions: sessionsByTip.get(node.id) ?? [] });
+    /** The first of the nodes that only call, after a message of the user. */
+    let caller: Node | null = null;
+    let callsBefore = 0;
     for (let node: Node | undefined = first; node !== undefined;) {
       const next: readonly Node[] = children.get(node.id) ?? [];
-      const sessions = sessionsByTip.get(node.id) ?? [];
-      if (node === first || next.length !== 1 || sessions.length > 0 || isMessage(node)) {
-        rows.push({ node, branch, lead: node === first ? lead : restLead, calls, sessions });
-        calls = 0;
-      } else if (node.author === "tool") calls += node.parts.length;
+      const calls = callsOf(node).length;
+      const last = rows.at(-1);
+      if (node === first || next.length !== 1 || sessionsByTip.has(node.id) || isMessage(node)) {
+        // Calls without text belong to the next message of the agent. Without one they have a line of their own.
+        if (caller !== null && node.author !== "agent") addRow(caller, callsBefore);
+        addRow(node, node.author === "agent" ? calls + callsBefore : calls);
+        [caller, callsBefore] = [null, 0];
+      } else if (calls > 0 && last?.branch === branch && last.node?.author === "agent") last.calls += calls;
+      else if (calls > 0) [caller, callsBefore] = [caller ?? node, callsBefore + calls];
       if (next.length > 1) return pushChildren(next, restLead, branch);
       node = next[0];
     }
@@ -101,7 +109,16 @@ export function rowText({ node }: Pick<TreeRow, "node">): string {
 
 function beginningOf(node: Node): string {
   const text = node.parts.find((part) => part.kind === "text" && part.text.trim() !== "");
-  return (text?.kind === "text" ? text.text.trimStart() : nodeSummary(node)).slice(0, 2 * maxRowChars);
+  if (text?.kind !== "text") return nodeSummary(node).slice(0, 2 * maxRowChars);
+  return plainMarkdown(text.text.trimStart().slice(0, 4 * maxRowChars))
+    .trimStart()
+    .slice(0, 2 * maxRowChars);
+}
+
+/** The number of branches: paths that do not split again. */
+export function branchCount({ branches }: Outline): number {
+  const split = new Set(branches.map(({ parent }) => parent));
+  return branches.filter((_, index) => !split.has(index)).length;
 }
 
 /** Indexes of visible rows. A folded branch shows only its first row. A filter shows the rows with all its words, folded or not. */

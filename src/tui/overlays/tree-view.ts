@@ -9,7 +9,7 @@ import { faint, frame, good, heading, waiting } from "../layout/styles.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView, proseRows } from "./panel.ts";
-import { rowKey, rowText, type TreeRow } from "./tree-outline.ts";
+import { branchCount, rowKey, rowText, type TreeRow } from "./tree-outline.ts";
 import { chosenRow, type TreePanel } from "./tree.ts";
 
 const keys = "Enter go · f fork · d diff · p graft · r rename · x archive · / find · Esc";
@@ -34,7 +34,7 @@ export function treeView(panel: TreePanel, area: OverlayArea): OverlayView {
 
 function titleOf({ outline, filter }: TreePanel): string {
   if (outline === null) return "tree";
-  const branches = outline.branches.filter(({ head, end }) => end > head).length;
+  const branches = branchCount(outline);
   const size = `${pluralize(outline.rows.length, "line")}${branches > 1 ? `, ${branches} branches` : ""}`;
   return filter === "" ? `tree: ${size}` : `tree: ${size}, lines with "${oneLine(filter, 30)}"`;
 }

@@ -7,7 +7,7 @@ import { runEffect } from "../effects/index.ts";
 import { viKeys, apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
 import { firstState, type UpdateMessage, type State } from "../model/state.ts";
 import { renderFrame } from "../views/screen.ts";
-import { buildOutline, visibleRows, rowText } from "./tree-outline.ts";
+import { branchCount, buildOutline, visibleRows, rowText } from "./tree-outline.ts";
 import { chosenRow } from "./tree.ts";
 
 const ours = sampleSession("ours", { tip: "n6" });
@@ -40,12 +40,39 @@ describe("the outline", () => {
     const { rows } = buildOutline(view);
     expect(rows.map((row) => [`${row.lead}${rowText(row)}`, row.calls, row.sessions.map(({ id }) => id).join()])).toEqual([
       ["list the files", 0, ""],
-      ["There is **a.py**.", 1, ""],
+      ["There is a.py.", 1, ""],
       ["├─show it", 0, ""],
       ["│ print()", 0, "ours"],
       ["└─delete it", 0, ""],
       ["  deleted", 0, "other"],
     ]);
+  });
+  test("calls are counted at the message that made them, and branches where they end", () => {
+    const asked = { kind: "call" as const, id: "d", name: "ask_user", input: { question: "Which db?", options: ["a"] } };
+    const thought = { kind: "thinking" as const, text: "The person wants to know" };
+    const outline = buildOutline({
+      ...view,
+      nodes: [
+        nodeOf("a", null, "user", "# How many **orders**?"),
+        nodeOf("b", "a", "agent", [thought, { kind: "text", text: "Looking." }, call]),
+        nodeOf("c", "b", "tool", [result]),
+        nodeOf("d", "c", "agent", [call]),
+        nodeOf("e", "d", "tool", [result]),
+        nodeOf("f", "e", "agent", "3"),
+        nodeOf("g", "f", "user", "and now?"),
+        nodeOf("h", "g", "agent", [thought, asked]),
+        nodeOf("i", "f", "user", "thanks"),
+      ],
+    });
+    expect(outline.rows.map((row) => [rowText(row), row.calls])).toEqual([
+      ["How many orders?", 0],
+      ["Looking.", 2],
+      ["3", 0],
+      ["and now?", 0],
+      ["→ ask_user Which db?", 1],
+      ["thanks", 0],
+    ]);
+    expect([branchCount(outline), branchCount(buildOutline(view))]).toEqual([2, 2]);
   });
   test("the outline starts before the first message if a session is there, or if there are several roots", () => {
     const cleared = sampleSession("cleared");
@@ -162,7 +189,7 @@ describe("the tree", () => {
   test("the preview is below the tree at 80 × 24, beside it on a wide screen, and fits everywhere", () => {
     const answer = press(open, "g", "g", "j").state;
     expect(textOf(answer)).toMatch(
-      /● There is \*\*a\.py\*\*\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · i:9 o:2 · \$0\.5000 +│\n│ There is a\.py\./,
+      /● There is a\.py\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · i:9 o:2 · \$0\.5000 +│\n│ There is a\.py\./,
     );
     const selected = renderFrame(answer)
       .rows.slice(0, -1)
@@ -170,9 +197,7 @@ describe("the tree", () => {
       .filter(({ style }) => style.inverse === true);
     expect(selected.map(({ style }) => style)).toEqual(selected.map(() => ({ inverse: true })));
     const wide = { ...answer, size: { columns: 200, rows: 60 } };
-    expect(textOf(wide)).toMatch(
-      /○ list the files +│ n4 · agent · 1 minute ago[^\n]*\n│ ● There is \*\*a\.py\*\*\. 1 call +│ There is a\.py\./,
-    );
+    expect(textOf(wide)).toMatch(/○ list the files +│ n4 · agent · 1 minute ago[^\n]*\n│ ● There is a\.py\. 1 call +│ There is a\.py\./);
     for (const columns of [44, 80, 119, 120, 200])
       for (const rows of [8, 12, 24, 60]) expect(badRows({ ...answer, size: { columns, rows } })).toEqual([]);
   });
