@@ -99,8 +99,9 @@ async function drawTree(studio: Studio): Promise<string> {
   const screen = window.start(["tui", "main"]);
   try {
     await window.until(/integers in cents/);
-    screen.type(" ");
-    screen.type("t");
+    screen.type("/tree");
+    await window.until(/\/tree/);
+    screen.type("\r");
     await window.until(/tree: .*integers/s);
     return terminalSvg(window.fixed(), "skein: the tree of a conversation");
   } finally {
