@@ -4,6 +4,7 @@ import type { Author, Node, Part } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { Document } from "./document.ts";
 import { htmlDocument } from "./html.ts";
+import { patchHtml } from "./html-diff.ts";
 import { pageScript } from "./html-script.ts";
 import { segmentsOf } from "./segments.ts";
 import { markdownDocument, textDocument } from "./text.ts";
@@ -139,6 +140,15 @@ describe("a page", () => {
       expect(html).toContain('<span class="del">-<span class="c5">const</span> a = <span class="c6">1</span>;\n</span>');
       expect(html).toContain('<span class="add">+<span class="c5">const</span> a = <span class="c6">2</span>;\n</span>');
     }
+  });
+
+  test("the files of a branch are coloured diffs, and a binary file is named", () => {
+    const html = patchHtml(
+      "diff --git a/a.ts b/a.ts\n--- a/a.ts\n+++ b/a.ts\n@@ -1 +1 @@\n-old\n+new\ndiff --git a/b.bin b/b.bin\nBinary files a/b.bin and b/b.bin differ\n",
+    );
+    expect(html).toContain("<details open><summary><code>a.ts</code></summary>");
+    expect(html).toContain('<span class="add">+<span class="c5">new</span>\n</span>');
+    expect(html).toContain("<pre>diff --git a/b.bin b/b.bin\nBinary files a/b.bin and b/b.bin differ</pre>");
   });
 
   test("the map has a row for every message of the user, with branches indented and sessions at their tips", async () => {

@@ -38,8 +38,9 @@ export function isShown(diff: string): boolean {
 export function diffHtml(diff: string): string {
   const lines = diff.replace(/\n+$/, "").split("\n");
   const firstHunk = lines.findIndex((line) => line.startsWith("@@"));
+  if (firstHunk < 0) return `<pre>${escaped(lines.join("\n"))}</pre>`;
   const language = extensionOf(/^\+\+\+ (.*?)\t?$/m.exec(diff)?.[1] ?? "");
-  const rows = lines.slice(Math.max(0, firstHunk)).map((line) => diffLine(line, language));
+  const rows = lines.slice(firstHunk).map((line) => diffLine(line, language));
   return `<pre class="diff">${rows.join("")}</pre>`;
 }
 
