@@ -18,8 +18,8 @@ export async function drawPictures(): Promise<Record<string, string>> {
     createProject(project);
     await runQuietly(studio, ["run", bugTask, "--session", "main"]);
     const answer = await drawAnswer(studio);
-    await runQuietly(studio, ["run", roundTask, "--session", "main", "--fork"]);
-    await nameLatest(studio, "round");
+    await runQuietly(studio, ["fork", "main", "--name", "round"]);
+    await runQuietly(studio, ["run", roundTask, "--session", "round"]);
     await runQuietly(studio, ["run", integersTask, "--session", "main", "-m", "openai/gpt-5.2"]);
     const pictures = {
       answer,
@@ -77,12 +77,6 @@ function openGate({ project }: Studio): void {
   writeFileSync(gateOf(project), "");
 }
 
-/** Names the session that was used last. */
-async function nameLatest(studio: Studio, name: string): Promise<void> {
-  const [latest] = JSON.parse(await runQuietly(studio, ["list", "--json"])) as { id: string }[];
-  await runQuietly(studio, ["rename", latest!.id, name]);
-}
-
 async function drawAnswer(studio: Studio): Promise<string> {
   const window = openWindow(studio, { columns: 100, rows: 32 });
   const screen = window.start(["tui", "main"]);
@@ -95,7 +89,7 @@ async function drawAnswer(studio: Studio): Promise<string> {
 }
 
 async function drawTree(studio: Studio): Promise<string> {
-  const window = openWindow(studio, { columns: 110, rows: 34 });
+  const window = openWindow(studio, { columns: 100, rows: 30 });
   const screen = window.start(["tui", "main"]);
   try {
     await window.until(/integers in cents/);
