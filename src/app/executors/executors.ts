@@ -308,6 +308,8 @@ function makeAccessible(directory: string): void {
   const below = (path: string) => (isDirectory(path) ? readdirSync(path).map((name) => join(path, name)) : []);
   const works = below(join(directory, "copies"))
     .flatMap(below)
+    // A file is beside the overlays, and Bun throws for a path below a file.
+    .filter(isDirectory)
     .flatMap((overlay) => below(join(overlay, "work")));
   for (const work of works.filter(isDirectory)) chmodSync(work, 0o700);
 }

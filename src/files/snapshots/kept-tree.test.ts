@@ -1,6 +1,6 @@
 // Snapshots from memory must equal those that git takes, whatever happens to the files in between.
 import { expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { plainGit } from "../fixtures/plain-git.ts";
 import { testProject, type TestProject } from "../fixtures/project.ts";
@@ -57,7 +57,8 @@ function changeProject(project: string, random: (below: number) => number): stri
     remove: () => rmSync(absolute, { recursive: true, force: true }),
     directory: () => inParent(() => mkdirSync(absolute, { recursive: true })),
     link: () => inParent(() => symlinkSync(pick(names), absolute)),
-    mode: () => existsSync(absolute) && chmodSync(absolute, pick([0o644, 0o755])),
+    // A directory needs its permissions, or only root could open it.
+    mode: () => !statSync(absolute).isDirectory() && chmodSync(absolute, pick([0o644, 0o755])),
     move: () => inParent(() => renameSync(absolute, join(project, pick(names)))),
     ignore: () =>
       inParent(() => writeFileSync(join(dirname(absolute), ".gitignore"), pick(["*.log\n", "build/\n", "src\n", ".gitignore\nd\n", ""]))),
@@ -94,6 +95,25 @@ for (const seed of [1, 2, 3])
     }
     expect(readdirSync(temp.project).length).toBeGreaterThan(0);
   });
+
+test("files below a directory that the user may not open are left out, and the others are recorded", async () => {
+  using temp = testProject();
+  const { check } = comparedSnapshots(temp);
+  const closed = join(temp.project, "closed");
+  mkdirSync(join(closed, "inner"), { recursive: true });
+  writeFileSync(join(closed, "inner", "a"), "one");
+  await check("all directories are open");
+  try {
+    for (const mode of [0o600, 0o000]) {
+      chmodSync(closed, mode);
+      writeFileSync(join(temp.project, "beside"), String(mode));
+      await check(`mode ${mode}`);
+    }
+  } finally {
+    chmodSync(closed, 0o700);
+  }
+  await check("open again");
+});
 
 test("changed and deleted files need no git, and a new name only one command", async () => {
   using temp = testProject();

@@ -116,7 +116,8 @@ function createTreeMemory() {
       try {
         return (await kept.get(project)?.take()) ?? null;
       } catch (error) {
-        if (error instanceof OutdatedError) return null;
+        // git skips files that it can't read, and reports other problems better.
+        if (error instanceof OutdatedError || (error instanceof Error && "code" in error)) return null;
         throw error;
       }
     },

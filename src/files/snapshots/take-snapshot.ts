@@ -132,10 +132,18 @@ function isDirectory(shadow: ShadowRepository, path: string, cache: Map<string, 
   if (path === "") return true;
   const cached = cache.get(path);
   if (cached !== undefined) return cached;
-  const result =
-    isDirectory(shadow, parentOf(path), cache) && lstatSync(absoluteBytes(shadow, path), { throwIfNoEntry: false })?.isDirectory() === true;
+  const result = isDirectory(shadow, parentOf(path), cache) && isReachableDirectory(absoluteBytes(shadow, path));
   cache.set(path, result);
   return result;
+}
+
+/** False also below a directory that the user may not open. */
+function isReachableDirectory(path: Buffer): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function parentOf(path: string): string {

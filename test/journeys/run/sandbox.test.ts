@@ -1,7 +1,7 @@
 // The sandbox of tools with the real program, as far as this machine supports it. On a machine with less than
 // namespaces the tests check the messages about missing protection instead.
 import { beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer, type RecordedRequest } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
@@ -202,5 +202,16 @@ test("tools can't read skein's files and keys, and can't change git hooks and se
     const { result } = await runTurn(skein, server, commands.join("\n"));
     expect(result).not.toMatch(/private key|SQLite|bad/);
     expect((await runTurn(skein, server, "env")).result).not.toContain("key-anthropic");
+  });
+});
+
+test("the directories that a sandbox leaves for the next turn can be removed by the user", async () => {
+  await withHome(async (skein, server) => {
+    await runTurn(skein, server, "echo x > file");
+    const temps = join(skein.env["SKEIN_HOME"]!, "data", "tmp");
+    const entries = readdirSync(temps, { recursive: true, withFileTypes: true });
+    const directories = entries.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
+    expect(directories.length).toBeGreaterThan(0);
+    expect(directories.filter((directory) => (statSync(directory).mode & 0o700) !== 0o700)).toEqual([]);
   });
 });

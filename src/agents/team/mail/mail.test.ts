@@ -1,5 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
@@ -210,6 +221,8 @@ describe("refused mail", () => {
     await mail.close();
     mail = await open();
     setImmutable("-i");
+    // Without permissions only root could remove it after the test.
+    if (existsSync(path)) chmodSync(path, 0o700);
     expect(recordedMail.refused).toHaveLength(1);
     expect(recordedMail.messages).toMatchObject([{ body: "after it" }]);
   });
