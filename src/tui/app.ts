@@ -139,19 +139,19 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   }
 }
 
-/** Restores history and unsent message, and shows the session that the screen was opened with. */
+/** Shows the session that the screen was opened with, and restores history and unsent messages. */
 async function showFirstSession(
   ctx: EffectContext,
   { local, turn, session, isPolicyNamed, isChoosing, task = null }: ScreenOptions,
 ): Promise<void> {
   ctx.send({ type: "history", entries: local.history.entries });
+  const policySlot = slotOf(turn.policy.name);
+  await enterSession(ctx, session);
+  if (isPolicyNamed === true) setPolicy(ctx, policySlot);
   const saved = local.unsent.claim();
   const problem = local.unsent.problem();
   if (saved !== null) ctx.send({ type: "unsent", ...saved });
   if (problem !== null) ctx.send({ type: "notice", text: `the unsent message can't be restored: ${problem}`, isError: true });
-  const policySlot = slotOf(turn.policy.name);
-  await enterSession(ctx, session);
-  if (isPolicyNamed === true) setPolicy(ctx, policySlot);
   if (isChoosing === true) ctx.send({ type: "choose session" });
   if (task !== null) void runEffect(ctx, { type: "start", prompt: task, images: [] });
 }

@@ -1,39 +1,46 @@
-// The table of slash commands, which help, completion and the REPL read. Each command prints its own result.
+// The slash commands of `chat`, which help, completion and the REPL read. Each command prints its own result. Names and
+// summaries come from the table that the screen also uses.
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { Fault } from "../../protocol/api/error.ts";
+import { slashNameOf, slashTable, type SlashEntry, type SlashName } from "../../protocol/api/slash-commands.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
 import { tableText } from "../terminal/table.ts";
 import type { Repl } from "./repl.ts";
-import { back, branches, context, exportBranch, fork, graft, leaves, switchTo, tree } from "./tree-commands.ts";
+import { back, branches, context, exportBranch, fork, graft, leaves, switchTo, takeStep, tree } from "./tree-commands.ts";
 
-export type SlashCommand = {
+export type SlashCommand = SlashEntry & {
   name: string;
-  usage: string;
-  summary: string;
   /** The kind of argument that Tab completes. */
   offers?: "positions" | "models" | "agents";
   run: (repl: Repl, argument: string) => Promise<"leave" | void>;
 };
 
+/** A command of `chat`, with the texts of the table that the screen also uses. */
+function entry(name: SlashName, run: SlashCommand["run"], offers?: SlashCommand["offers"]): SlashCommand {
+  return { name, ...slashTable[name], run, ...(offers === undefined ? {} : { offers }) };
+}
+
 export const slashCommands: readonly SlashCommand[] = [
-  { name: "tree", usage: "", summary: "show the tree with every branch", run: tree },
-  { name: "fork", usage: "[name]", summary: "start a new session from here", run: fork },
-  { name: "back", usage: "[n]", summary: "go back n messages (default 1)", run: back },
-  { name: "branches", usage: "", summary: "list the branches of the nearest fork", run: branches },
-  { name: "switch", usage: "<node|number|session>", summary: "go to another position in the tree", offers: "positions", run: switchTo },
-  { name: "context", usage: "", summary: "show the path to here as the agent gets it", run: context },
-  { name: "leaves", usage: "", summary: "list every end of the conversation", run: leaves },
-  { name: "export", usage: "[file]", summary: "export this branch (format by the file ending)", run: exportBranch },
-  { name: "model", usage: "[vendor/id]", summary: "show the model, or use another one from now on", offers: "models", run: model },
-  { name: "agent", usage: "[name]", summary: "show the agent, or use another one from now on", offers: "agents", run: agent },
-  { name: "graft", usage: "<session|number>", summary: "add the conclusion of another branch here", offers: "positions", run: graft },
-  { name: "help", usage: "", summary: "show this list", run: help },
-  { name: "quit", usage: "", summary: "leave; the session is kept", run: async () => "leave" },
+  entry("tree", tree),
+  entry("fork", fork),
+  entry("back", back),
+  entry("branches", branches),
+  entry("switch", switchTo, "positions"),
+  entry("undo", (repl) => takeStep(repl, "undo")),
+  entry("redo", (repl) => takeStep(repl, "redo")),
+  entry("context", context),
+  entry("leaves", leaves),
+  entry("export", exportBranch),
+  entry("model", model, "models"),
+  entry("agent", agent, "agents"),
+  entry("graft", graft, "positions"),
+  entry("help", help),
+  entry("quit", async () => "leave"),
 ];
 
 export async function runSlash(repl: Repl, entry: string): Promise<"leave" | 0> {
   const [word = "", ...args] = entry.slice(1).split(/\s+/);
-  const name = word === "" || word === "?" ? "help" : word === "exit" ? "quit" : word;
+  const name = word === "" ? "help" : (slashNameOf(word) ?? word);
   const command = slashCommands.find((candidate) => candidate.name === name);
   if (command === undefined) {
     const names = slashCommands.map((candidate) => candidate.name);

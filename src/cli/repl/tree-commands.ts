@@ -1,19 +1,18 @@
-// The slash commands that show the tree, move in it, or add to it. None of them changes files.
-import { extname } from "node:path";
-import { absolutePath } from "../../kit/files/absolute-path.ts";
+// The slash commands that show the tree, move in it, or add to it. Only undo and redo change files.
 import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { messageText, tokenCounts } from "../commands/tree/context.ts";
-import type { ExportFormat } from "../commands/tree/export.ts";
+import { stepText } from "../commands/tree/undo.ts";
 import type { TextOutput } from "../parse/command.ts";
 import { printableLabel } from "../print/session-label.ts";
 import { treeText } from "../print/tree.ts";
 import { printableText, styleOf } from "../terminal/style.ts";
 import { tableText } from "../terminal/table.ts";
-import { findBranches, listLeaves, findMessageBack, pathTo, type TreePosition } from "./navigate.ts";
+import { writeBranch } from "./export-branch.ts";
+import { findBranches, listLeaves, findMessageBack, type TreePosition } from "./navigate.ts";
 import type { Repl } from "./repl.ts";
 import { findPosition, goToPosition, moveSession, noMessages } from "./switch-position.ts";
 
@@ -70,6 +69,15 @@ export async function switchTo(repl: Repl, argument: string): Promise<void> {
   await goToPosition(repl, await findPosition(repl, argument));
 }
 
+/** Takes back the last turn with its files, or puts it back. */
+export async function takeStep(repl: Repl, step: "undo" | "redo"): Promise<void> {
+  const { session } = await readTree(repl);
+  const report = await repl.api.session[step]({ session: session.id, dryRun: false });
+  repl.session = report.session;
+  const text = stepText(report, { step, dryRun: false, label: printableLabel(session) }, styleOf(repl.ctx.out));
+  repl.ctx.out.write(step === "undo" ? `${text}/redo puts it back\n` : text);
+}
+
 export async function context(repl: Repl): Promise<void> {
   const { session } = await readTree(repl);
   const rendered = await repl.api.context.render({ session: session.id, node: null });
@@ -92,18 +100,11 @@ export async function graft(repl: Repl, argument: string): Promise<void> {
   repl.ctx.out.write(`Grafted ${printableLabel(from)} here as ${shortId(grafted.id)}; the next turn gets it, /back removes it.\n`);
 }
 
-const exportFormats: Record<string, ExportFormat> = { ".md": "md", ".html": "html", ".json": "json", ".jsonl": "jsonl" };
-
 /** Exports the nodes from the first message to here. */
 export async function exportBranch(repl: Repl, file: string): Promise<void> {
   const { api, ctx, directory } = repl;
   const { view, session } = await readTree(repl);
-  const nodes = pathTo(view, session.tip);
-  const turns = new Set(nodes.map((node) => node.turn));
-  const branch = { nodes, sessions: [session], turns: view.turns.filter((turn) => turns.has(turn.id)) };
-  const { writeTree } = await import("../commands/tree/export.ts");
-  const path = file === "" ? null : absolutePath(file, { cwd: directory, home: ctx.home });
-  await writeTree({ session, view: branch }, { api, format: exportFormats[extname(file).toLowerCase()] ?? "text", file: path }, ctx);
+  await writeBranch({ api, session, view }, file, { ctx, directory });
   if (file !== "") ctx.out.write(`Wrote ${file}\n`);
 }
 

@@ -195,9 +195,24 @@ describe("a queued message", () => {
   });
 });
 
-test("the unsent message stays when another session is opened", () => {
-  const typing = press(fresh, "h", "i").state;
-  expect(apply(typing, { type: "opened", session, blocks: [], turns: [] }).unsent.text).toBe("hi");
+describe("the unsent messages of several sessions", () => {
+  const opened = (id: string): UpdateMessage => ({ type: "opened", session: { ...session, id }, blocks: [], turns: [] });
+  test("text that is typed before the first session is shown stays", () => {
+    expect(apply(press(fresh, "h", "i").state, opened("s-1")).unsent.text).toBe("hi");
+  });
+  test("each session keeps its own unsent message", () => {
+    const first = press(apply(fresh, opened("s-1")), "o", "n", "e").state;
+    const second = apply(first, opened("s-2"));
+    expect(second.unsent.text).toBe("");
+    const back = apply(press(second, "t", "w", "o").state, opened("s-1"));
+    expect(back.unsent.text).toBe("one");
+    expect(apply(back, opened("s-2")).unsent.text).toBe("two");
+  });
+  test("a fork takes the unsent message over", () => {
+    const typed = apply(press(apply(fresh, opened("s-1")), "h", "i").state, { type: "set", fields: { carriesDraft: true } });
+    const forked = apply(typed, opened("s-2"));
+    expect([forked.unsent.text, apply(forked, opened("s-1")).unsent.text]).toEqual(["hi", ""]);
+  });
 });
 
 // --- helpers ----------------------------------------------------------------------------------------------

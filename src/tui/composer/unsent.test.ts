@@ -22,6 +22,17 @@ test("an unsent message is restored with its pastes and images, with a notice", 
   expect(textOf(withOthers)).toContain("restored an unsent message; 2 more wait for the next start");
 });
 
+test("a message is restored in its own session, and those of other sessions wait there", () => {
+  const opened = (id: string) => ({ type: "opened" as const, session: sampleSession(id), blocks: [], turns: [] });
+  const first = press(apply(fresh, opened("session-1")), "o", "n", "e").state;
+  const unsent = unsentMessage(press(apply(first, opened("session-2")), "t", "w", "o").state)!;
+  expect(unsent).toEqual({ text: "two", chips: [], session: "session-2", others: [{ text: "one", chips: [], session: "session-1" }] });
+  const restored = apply(fresh, opened("session-1"), { type: "unsent", unsent, more: 0 });
+  expect([restored.unsent.text, apply(restored, opened("session-2")).unsent.text]).toEqual(["one", "two"]);
+  const elsewhere = apply(fresh, opened("session-3"), { type: "unsent", unsent, more: 0 });
+  expect([elsewhere.unsent.text, elsewhere.notice?.text]).toEqual(["", "an unsent message waits in session ession-2, ession-1"]);
+});
+
 test("an interrupted turn says what Enter does with a restored message", () => {
   const restored = press({ ...fresh, session: sampleSession("s"), isInterrupted: true }, "h", "i").state;
   expect(textOf(restored)).toContain("interrupted: Enter sends the message, :continue continues the turn");

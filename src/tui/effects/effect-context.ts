@@ -17,6 +17,8 @@ export type LocalResources = {
   history: { entries: readonly string[]; add: (text: string) => void };
   unsent: UnsentStore;
   readImage: (path: string) => ImageData;
+  /** Writes the branch of a session to a file, in the format of its ending. Returns the path. */
+  exportBranch: (target: { api: Api; session: Session; file: string }) => Promise<string>;
 };
 
 export type EffectContext = {

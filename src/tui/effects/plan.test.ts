@@ -110,6 +110,7 @@ describe("plan effects", () => {
     expect([ctx.session, ctx.turn.policy, ctx.open.model]).toEqual([null, planPolicy, "anthropic/one"]);
     expect(sent).toMatchObject([
       { type: "set", fields: { isPlanning: true, policy: "plan", net: "off" } },
+      { type: "set", fields: { carriesDraft: true } },
       { type: "opened", session: null },
       { type: "steps", steps: [] },
     ]);
@@ -132,6 +133,7 @@ describe("plan effects", () => {
     expect([ctx.turn.policy.name, sent.filter(({ type }) => type === "set")]).toEqual([
       "plan",
       [
+        { type: "set", fields: { carriesDraft: true } },
         { type: "set", fields: { isPlanning: true, policy: "plan", net: "off" } },
         {
           type: "set",

@@ -7,7 +7,7 @@ import { parseSteps } from "../model/plan-steps.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 import { readPlan, setPlanning } from "./planning.ts";
 import { nextAgent } from "./settings.ts";
-import { enterSession, startTurn } from "./turns.ts";
+import { carryDraft, enterSession, startTurn } from "./turns.ts";
 
 export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend"> = {
   plan: (ctx, { isOn }) => (isOn ? startPlanning(ctx) : stopPlanning(ctx)),
@@ -19,6 +19,7 @@ export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" |
     const task = taskOf(plan.text, relative(directory, plan.file));
     const session = await api.session.open({ ...ctx.open, ...nextAgent(ctx), find: { by: "new" }, task, plan });
     setPlanning(ctx, false);
+    carryDraft(ctx);
     await enterSession(ctx, session);
     await startTurn(ctx, { prompt: task, images: [] });
   },
@@ -56,6 +57,7 @@ async function startPlanning(ctx: EffectContext): Promise<void> {
   ctx.sessionBeforePlanning = ctx.session;
   ctx.open = { ...ctx.open, ...agent };
   setPlanning(ctx, true);
+  carryDraft(ctx);
   await enterSession(ctx, null);
 }
 
@@ -63,6 +65,7 @@ async function stopPlanning(ctx: EffectContext): Promise<void> {
   const { api, directory, sessionBeforePlanning: previous = null } = ctx;
   delete ctx.sessionBeforePlanning;
   setPlanning(ctx, false);
+  carryDraft(ctx);
   await enterSession(ctx, previous === null ? null : await api.session.find({ wanted: previous.id, directory }));
 }
 

@@ -8,7 +8,7 @@ import { goTo } from "./turns.ts";
 
 const maxSessions = 500;
 
-export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy"> = {
+export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy" | "export"> = {
   /** Reads the whole tree only if its signature changed: a turn started or ended, or an idle session changed. */
   "read tree": async (ctx, { reading, signature: previous, afterMs }) => {
     const { api, send, project } = ctx;
@@ -51,8 +51,16 @@ export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compar
     send({ type: "tree", message: { type: "changed" } });
     send({ type: "notice", text: `${sessionTitle(archived)} is archived; restore it with: skein restore ${shortId(archived.id)}` });
   },
-  copy: ({ copy, send }, { text }) =>
-    send({ type: "notice", text: copy(text) ? `copied ${text}` : `the terminal has no clipboard: ${text}` }),
+  copy: ({ copy, send }, { text, name }) =>
+    send({
+      type: "notice",
+      text: copy(text) ? `copied ${name ?? text}` : `the terminal has no clipboard${name === undefined ? `: ${text}` : ""}`,
+    }),
+  export: async (ctx, { file }) => {
+    const session = requireSession(ctx);
+    const path = await ctx.local.exportBranch({ api: ctx.api, session, file: file === "" ? `skein-${shortId(session.id)}.md` : file });
+    ctx.send({ type: "notice", text: `saved this branch to ${path}` });
+  },
 };
 
 /** Shows a session. An archived one is restored. */

@@ -30,9 +30,11 @@ export const turnEffects: EffectHandlers<
   clear: async (ctx) => {
     const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at: null, name: null });
     const cleared = await ctx.api.session.move({ session: forked.id, node: null });
+    carryDraft(ctx);
     await goTo(ctx, cleared, "a new branch from the beginning; files stay as they are");
   },
   new: async (ctx) => {
+    carryDraft(ctx);
     await enterSession(ctx, null);
     ctx.send({
       type: "set",
@@ -45,11 +47,13 @@ export const turnEffects: EffectHandlers<
     const forked = await ctx.api.session.fork({ session, at: message.parent, name: null });
     // Without a node, a fork starts at the tip.
     const moved = message.parent === null ? await ctx.api.session.move({ session: forked.id, node: null }) : forked;
+    carryDraft(ctx);
     await goTo(ctx, moved, "before that message, in a new branch; the old one and the files stay");
     ctx.send({ type: "prompt", text: textOf(message) });
   },
   fork: async (ctx, { name, at = null }) => {
     const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at, name });
+    carryDraft(ctx);
     await goTo(ctx, forked, `now in the fork ${sessionTitle(forked)}; files stay as they are`);
   },
   reload: (ctx) => showSession(ctx, requireSession(ctx).id),
@@ -77,6 +81,11 @@ export async function enterSession(ctx: EffectContext, session: Session | null, 
     await ctx.api.session.use({ session: session.id, directory: ctx.directory });
   const view = await showSession(ctx, session.id);
   if (view !== null) await restoreMode(ctx, view.session, view.turns);
+}
+
+/** Lets the next session take over the unsent message, because it continues this one. */
+export function carryDraft({ send }: EffectContext): void {
+  send({ type: "set", fields: { carriesDraft: true } });
 }
 
 /** Enters a session and closes the overlay that chose it. */

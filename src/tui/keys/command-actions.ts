@@ -1,6 +1,6 @@
 // The actions of screen commands. Each returns the next state and effects, and does nothing else.
 import { emptyEditLine } from "../../kit/text/line-edit.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
+import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import { slashTable, type SlashName } from "../../protocol/api/slash-commands.ts";
 import { expandChips } from "../composer/chips.ts";
 import { focusedBlock, toggleFocused } from "../model/scroll.ts";
@@ -10,7 +10,7 @@ import { watchFocused } from "../overlays/agents.ts";
 import type { Picker } from "../overlays/picker.ts";
 
 type Action = (state: State, argument: string) => UpdateResult;
-type PlainEffect = "edit plan" | "show plan" | "suspend" | "hub" | "redraw" | "new";
+type PlainEffect = "edit plan" | "show plan" | "suspend" | "hub" | "redraw" | "new" | "undo" | "redo";
 
 /** The action of a command that changes no state. */
 export function effectOnly(type: PlainEffect): Action {
@@ -65,6 +65,36 @@ export function changePolicy(state: State, name: string): UpdateResult {
 
 export function openCosts(state: State): UpdateResult {
   return step({ ...state, overlay: { kind: "text", topic: "costs", lines: ["loading…"], top: 0 } }, { type: "read costs" });
+}
+
+export function openReport(topic: Extract<Effect, { type: "report" }>["topic"]): Action {
+  return (state) => step({ ...state, overlay: { kind: "text", topic, lines: ["loading…"], top: 0 } }, { type: "report", topic });
+}
+
+/** Copies the Markdown of the last answer. */
+export function copyAnswer(state: State): UpdateResult {
+  const answer = state.transcript.settled.findLast((block) => block.kind === "text");
+  if (answer?.kind !== "text") return step(withNotice(state, "there is no answer to copy yet"));
+  const size = pluralize(answer.text.trimEnd().split("\n").length, "line");
+  return step(state, { type: "copy", text: answer.text, name: `the last answer, ${size}` });
+}
+
+/** Sends a prepared message, as if the user had typed it. */
+export function sendPrompt(promptOf: (argument: string) => string): Action {
+  return (state, argument) => {
+    if (state.activity !== null) return step(withNotice(state, "a turn is running; Ctrl+C stops it", "error"));
+    if (state.visit !== null) return step(withNotice(state, "this session is only watched", "error"));
+    return step({ ...state, activity: "starting", top: "end" }, { type: "start", prompt: promptOf(argument), images: [] });
+  };
+}
+
+export function reviewPrompt(what: string): string {
+  const subject = what === "" ? "the uncommitted changes of this project, with new files" : what;
+  return `Review ${subject}. Look at the code around it too. List bugs, risks and missing tests, the most important first, each with path:line and the reason. Change no files.`;
+}
+
+export function initPrompt(): string {
+  return "Write AGENTS.md for this project, or improve the one it has: what the project does, how to build, test and check it, where things are, and rules that a newcomer would not guess. At most 60 lines. Run nothing that changes other files, and state only what you have seen.";
 }
 
 /** Without an amount, shows the costs. */

@@ -10,7 +10,9 @@ import { zeroSpent, zeroUsage, type Spent, type Usage } from "../../protocol/tre
 import type { Bindings } from "../keys/bindings.ts";
 import type { Block } from "./blocks.ts";
 import { emptyComposer, type Composer } from "../composer/composer.ts";
+import type { Drafts } from "../composer/drafts.ts";
 import type { UnsentMessage } from "../composer/unsent.ts";
+import type { BoxLine } from "../overlays/box.ts";
 import type { PickerItem } from "../overlays/picker.ts";
 import type { Search } from "../search/search.ts";
 import { noBlocks, type TranscriptBlocks } from "./transcript.ts";
@@ -44,6 +46,10 @@ export type State = {
   top: ScrollPosition | "end";
   unsent: EditLine;
   composer: Composer;
+  /** Unsent messages of other sessions. Null until the first session is shown. */
+  drafts: Drafts | null;
+  /** The next session takes over the unsent message: it is a fork of this one. */
+  carriesDraft: boolean;
   search: Search | null;
   /** The text after the colon. */
   commandLine: EditLine;
@@ -134,6 +140,7 @@ export type UpdateMessage =
   | { type: "taken back"; input: string; text: string | null }
   | { type: "listed"; purpose: "models" | "agents"; items: readonly PickerItem[] }
   | { type: "costs"; lines: readonly string[] }
+  | { type: "report"; topic: "diff" | "context" | "login" | "mcp"; lines: readonly BoxLine[] }
   | { type: "notice"; text: string; isError?: true }
   | { type: "visited"; visit: Visit | null }
   /** A question of another session, to be answered here. */
@@ -161,6 +168,7 @@ type PlainField =
   | "net"
   | "overlay"
   | "visit"
+  | "carriesDraft"
   | "notice";
 
 export type ImagesMessage = { type: "images"; canDraw: boolean } | { type: "not drawn"; block: string; problem: string };
@@ -202,8 +210,12 @@ export type Effect =
   | { type: "rename"; name: string; session?: string }
   /** `query` is a name, an id or the end of an id. A node moves the visible session. */
   | { type: "switch"; query: string }
-  /** Copies to the clipboard of the terminal. */
-  | { type: "copy"; text: string }
+  /** Copies to the clipboard of the terminal. The notice names the text, or quotes it. */
+  | { type: "copy"; text: string; name?: string }
+  /** Writes the visible branch to a file. An empty name chooses one. */
+  | { type: "export"; file: string }
+  | { type: "report"; topic: "diff" | "context" | "login" | "mcp" }
+  | { type: "undo" | "redo" }
   | TreeEffect
   | AgentsEffect
   | SessionsEffect
@@ -249,6 +261,8 @@ export function firstState(
     top: "end",
     unsent: emptyEditLine,
     composer: emptyComposer,
+    drafts: null,
+    carriesDraft: false,
     search: null,
     commandLine: emptyEditLine,
     activity: null,

@@ -209,7 +209,7 @@ describe("the view", () => {
     expect(transcript).toEndWith("  ▌ line 99\n");
   });
   test("the whole help can be scrolled at 80 × 24, and no line is cut", () => {
-    const scrolled = Array.from({ length: 80 }).reduce<{ state: State; text: string }>(
+    const scrolled = Array.from({ length: 110 }).reduce<{ state: State; text: string }>(
       ({ state, text }) => ({ state: press(state, "j").state, text: text + textOf(state) }),
       { state: press(full, "?").state, text: "" },
     );

@@ -5,6 +5,7 @@ import { oneLine } from "../../kit/text/cut-text.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { addSpent, zeroSpent, zeroUsage, withSubSessions } from "../../protocol/tree/usage.ts";
 import { expandChips } from "../composer/chips.ts";
+import { swapDraft } from "../composer/drafts.ts";
 import { withFiles } from "../composer/menu.ts";
 import { attach, paste, restoreInput, withText } from "../composer/type.ts";
 import { restoreUnsent } from "../composer/unsent.ts";
@@ -95,6 +96,8 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return restoreInput(state, message);
     case "listed":
       return step(withItems(state, message.purpose, message.items));
+    case "report":
+      return step(withLines(state, message.topic, message.lines));
     case "costs":
       return step(withLines(state, "costs", message.lines));
     case "notice":
@@ -132,7 +135,7 @@ function withOpened(state: State, message: SessionOpened): State {
   const isRunning = open !== null && !isInterrupted;
   const isSameSession = session !== null && session.id === state.session?.id;
   return {
-    ...withAsks(state, asks),
+    ...withAsks(swapDraft(state, session), asks),
     session,
     transcript: openedTranscript(message),
     ...(isSameSession ? {} : { toggled: new Set(), focus: null, search: null, top: "end" }),

@@ -11,6 +11,8 @@ import { sessionChoices, previewKey, type SessionChoice, type SessionsPanel } fr
 import { accent, busy, faint, frame, waiting } from "../layout/styles.ts";
 
 const nameColumns = 22;
+/** The longest time, "59 minutes ago", and a gap. */
+const usedColumns = 16;
 
 export function sessionsView(panel: SessionsPanel, area: OverlayArea): OverlayView {
   const choices = sessionChoices(panel);
@@ -40,7 +42,7 @@ function titleOf({ withArchived, everywhere, sessions: listed }: SessionsPanel, 
 function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: number): Row {
   const mark = session.id === panel.currentSession ? "← " : session.archivedAt === null ? "  " : "× ";
   const name = fit(plainLine(sessionLabel(session), nameColumns), nameColumns);
-  const used = ago(panel.now - session.updatedAt).padEnd(14);
+  const used = ago(panel.now - session.updatedAt).padEnd(usedColumns);
   const summary: Row = hit === null ? [styled(plainLine(session.task ?? "", 300))] : snippetOf(hit);
   const project =
     panel.everywhere && session.project !== panel.project ? [styled(`${stripAnsi(session.project).split("/").at(-1) ?? ""}  `, frame)] : [];

@@ -22,7 +22,14 @@ const titles = {
   costs: "costs of this session",
   plan: ".skein/plan.md",
   comparison: "comparison of two branches",
+  diff: "changes by this session",
+  context: "what the model gets",
+  login: "keys and sign-ins",
+  mcp: "skein for other programs",
 };
+
+/** Topics whose long lines are wrapped. Those of the others are cut. */
+const wrapped: ReadonlySet<string> = new Set(["plan", "context", "login", "mcp"]);
 
 const rowMoves: Record<string, number> = { j: 1, down: 1, k: -1, up: -1 };
 const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0.5, "ctrl+u": -0.5 };
@@ -49,10 +56,9 @@ function textHeight(height: number): number {
   return Math.max(1, height - 2);
 }
 
-/** Only the plan is wrapped. Longer lines of other texts are cut. */
 function linesOf({ topic, lines }: TextOverlay, { columns, bindings }: Omit<OverlayArea, "height">): readonly BoxLine[] {
   if (topic === "help") return helpText(bindings);
-  if (topic !== "plan") return lines;
+  if (!wrapped.has(topic)) return lines;
   return lines.flatMap((line) => (typeof line === "string" ? planRows(line, columns - 4) : [line]));
 }
 
@@ -69,7 +75,7 @@ export function openText(state: State, topic: TextOverlay["topic"], lines: reado
 }
 
 /** Replaces the lines of an open text overlay with this topic. */
-export function withLines(state: State, topic: TextOverlay["topic"], lines: readonly string[]): State {
+export function withLines(state: State, topic: TextOverlay["topic"], lines: readonly BoxLine[]): State {
   const { overlay } = state;
   return overlay?.kind === "text" && overlay.topic === topic ? { ...state, overlay: { ...overlay, lines } } : state;
 }

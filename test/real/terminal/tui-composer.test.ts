@@ -41,7 +41,7 @@ test("a message can have completed paths, pastes and images, and follow a shell 
     await until("> !seq 3; exit 4");
     await press("C-_");
     await until(/> see @src\/main\.py pasted 0\n {2}pasted 1|> \[pasted 12 lines\]/);
-    await press("C-c", "C-c");
+    await press("C-c", "C-c", "C-c");
     await until(/Resume with: skein tui .*\n\$/);
     await press("clear; skein", "Enter");
     await until(ready);
@@ -49,7 +49,7 @@ test("a message can have completed paths, pastes and images, and follow a shell 
     await until(/messages sent in this project[^]*│ !seq 3; exit 4 +│/);
     await press("Enter");
     await until("> !seq 3; exit 4");
-    await press("C-c", "C-c");
+    await press("C-c", "C-c", "C-c");
     await until(/Resume with: skein tui .*\n\$/);
   });
 });

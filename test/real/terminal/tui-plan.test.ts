@@ -82,7 +82,7 @@ test("a plan is made in its own session, edited in an editor that renames files,
     expect(await until("the question stays open")).toContain("[plan: asking]");
     await press("Space", "q");
     await until("1. all");
-    await press("j", "j", "Enter");
+    await press("Down", "Enter");
     await until(/the agent asks ─[^]*Until when\?/);
     await press("just now", "Enter");
     const planned = await until(/a secret thought[^]*\[plan\]/);

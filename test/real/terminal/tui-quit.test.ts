@@ -34,7 +34,7 @@ test("an unsent message is restored after a kill -9 and after quitting, and two 
     await first.until("Killed");
     await first.press("reset; clear; skein tui", "Enter");
     await first.until(/restored an unsent message ─[^]*> half a th\[pasted 12 lines\]\n\[INSERT\]/);
-    await first.press("C-c", "C-c");
+    await first.press("Escape", ":quit", "Enter");
     await first.until(/The unsent message is saved: the next skein tui in this project has it\./);
     await first.press(`clear; skein tui ${model.join(" ")}`, "Enter");
     await first.until("> half a th[pasted 12 lines]");
@@ -43,7 +43,7 @@ test("an unsent message is restored after a kill -9 and after quitting, and two 
     expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("half a thpasted 0\\npasted 1\\n");
     expect(savedFiles()).toHaveLength(1);
 
-    await second.press("C-c", "C-c");
+    await second.press("Escape", ":quit", "Enter");
     await second.until("unsent message is saved");
     await second.press("clear; skein tui", "Enter");
     await second.until("> of the other one");

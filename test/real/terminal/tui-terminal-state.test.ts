@@ -238,7 +238,7 @@ function screenIn(skein: TemporaryHome): Promise<LivingProcess> {
 /** Keys that quit, run a shell or stop the screen are not in the list. */
 const stormKeys = [
   ..."a b d g i j k l o w x G I A [ ] : / ? 日 é".split(" "),
-  ..."Enter Escape Space Up Down Left Home End Tab BSpace PPage NPage C-d C-u C-o C-p C-k C-w".split(" "),
+  ..."Enter Escape Space Up Down Left Home End Tab BSpace PPage NPage C-u C-o C-p C-k C-w".split(" "),
 ];
 
 /** Resolves with the screen when it no longer changes, no turn runs and its process is idle. A busy machine may delay it. */

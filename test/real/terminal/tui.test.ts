@@ -108,8 +108,6 @@ describe("the screen", () => {
       await until(ready);
       await press("go", "Enter");
       await until(/Which colour\?[^]*1\. red[^]*2\. blue[^]*answer >[^]*\[asking\]/);
-      await press("Enter");
-      await until("── choose an answer with j, k or its number, or type one ─");
       await press("Escape");
       await until("the question stays open");
       await press("Escape");

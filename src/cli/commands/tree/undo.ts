@@ -48,7 +48,7 @@ async function runStep({ api, session, args }: SessionTarget, step: "undo" | "re
 
 type StepWords = { step: "undo" | "redo"; dryRun: boolean; label: string };
 
-function stepText({ prompt, files, changes, kept }: UndoReport, { step, dryRun, label }: StepWords, style: Style): string {
+export function stepText({ prompt, files, changes, kept }: UndoReport, { step, dryRun, label }: StepWords, style: Style): string {
   const verb = { undo: dryRun ? "would take back" : "took back", redo: dryRun ? "would put back" : "put back" }[step];
   const turn = prompt === null ? "the last turn" : `"${stripControls(oneLine(prompt, 60))}"`;
   const fileLines =

@@ -92,11 +92,7 @@ async function openTui(flags: Flags, ctx: CommandContext, { query, task, isNew }
   const session = await findInitialSession(query);
   await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
   const project = ctx.projectOf(directory);
-  const local = {
-    unsent: openUnsentStore(join(ctx.state, "unsent", fileNameOf(project))),
-    history: openHistory(historyFile((await api.config.paths()).state, ctx.project)),
-    readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: ctx.home })),
-  };
+  const local = createLocal(ctx, directory, (await api.config.paths()).state);
   const { openScreen } = await loadScreen();
   const running = new Map<string, Session>();
   let lastSession: Session | null = session;
@@ -149,6 +145,21 @@ async function openTui(flags: Flags, ctx: CommandContext, { query, task, isNew }
     refuseArchived(found);
     return found;
   }
+}
+
+/** Resources of this machine: unsent messages, history, images and exported files. */
+function createLocal(ctx: CommandContext, directory: string, state: string) {
+  return {
+    unsent: openUnsentStore(join(ctx.state, "unsent", fileNameOf(ctx.projectOf(directory)))),
+    history: openHistory(historyFile(state, ctx.project)),
+    readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: ctx.home })),
+    async exportBranch({ api, session, file }: { api: Api; session: Session; file: string }): Promise<string> {
+      const view = await api.session.tree({ session: session.id });
+      const branch = { api, session: view.sessions.find(({ id }) => id === session.id) ?? session, view };
+      await (await import("../../repl/export-branch.ts")).writeBranch(branch, file, { ctx, directory });
+      return file;
+    },
+  };
 }
 
 /** The user's editor. It is looked up only where the tools of the turns can't write. */

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs
 import { join } from "node:path";
 import { processStartTime } from "../../../kit/process/processes.ts";
 import { replaceFile } from "../../../kit/files/replace-file.ts";
+import { isRecord } from "../../../kit/text/json.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import type { Chip } from "../../../tui/composer/chips.ts";
 import type { UnsentMessage, UnsentStore } from "../../../tui/composer/unsent.ts";
@@ -67,13 +68,18 @@ function orphanedFiles(directory: string): string[] {
 function readUnsent(file: string): UnsentMessage | { problem: string } {
   const unreadable = (reason: string) => ({ problem: `${file} can't be read: ${reason}` });
   try {
-    const { text, chips } = JSON.parse(readFileSync(file, "utf8")) as { text: unknown; chips: unknown };
-    return typeof text === "string" && Array.isArray(chips) && chips.every(isChip)
-      ? { text, chips }
-      : unreadable("it is not an unsent message");
+    const unsent: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return isUnsent(unsent) ? unsent : unreadable("it is not an unsent message");
   } catch (error) {
     return unreadable(messageOf(error));
   }
+}
+
+function isUnsent(value: unknown): value is UnsentMessage {
+  if (!isRecord(value)) return false;
+  const { text, chips, session, others = [] } = value;
+  const isMessage = typeof text === "string" && Array.isArray(chips) && chips.every(isChip);
+  return isMessage && (session === undefined || typeof session === "string") && Array.isArray(others) && others.every(isUnsent);
 }
 
 function isChip(chip: Record<string, unknown> | null): chip is Chip {

@@ -1,0 +1,86 @@
+// Effects that show a text about the session or the setup: changed files, the next request, keys of vendors, MCP.
+import { stripAnsi } from "../../kit/text/ansi.ts";
+import { pluralize } from "../../kit/text/cut-text.ts";
+import type { VendorAuth } from "../../protocol/api/api.ts";
+import { notByBranchText, writersText } from "../../protocol/tree/branch-stats.ts";
+import { bad, faint, good, heading } from "../layout/styles.ts";
+import { styled } from "../layout/wrap.ts";
+import type { Effect } from "../model/state.ts";
+import type { BoxLine } from "../overlays/box.ts";
+import { requireSession, type EffectContext, type EffectHandlers } from "./effect-context.ts";
+
+type Topic = Extract<Effect, { type: "report" }>["topic"];
+
+export const reportEffects: EffectHandlers<"report"> = {
+  report: async (ctx, { topic }) => ctx.send({ type: "report", topic, lines: await reports[topic](ctx) }),
+};
+
+const reports: Record<Topic, (ctx: EffectContext) => Promise<BoxLine[]>> = {
+  diff: diffLines,
+  context: contextLines,
+  login: async ({ api }) => loginLines(await api.auth.status()),
+  mcp: async () => [...mcpLines],
+};
+
+/** A longer patch would not be read on a screen. */
+const maxPatchLines = 5000;
+
+async function diffLines(ctx: EffectContext): Promise<BoxLine[]> {
+  const { files, otherFiles, patch } = await ctx.api.branch.files({ session: requireSession(ctx).id });
+  const changes = files ?? [];
+  const patchLines = stripAnsi(patch).trimEnd().split("\n");
+  const omitted = patchLines.length > maxPatchLines ? [`… ${patchLines.length - maxPatchLines} more lines; skein diff prints them`] : [];
+  const others = otherFiles.map((file) => styled(`  ${stripAnsi(file.path)}  (${stripAnsi(writersText(file))})`, faint));
+  return [
+    files === null ? "the files of this branch were not recorded" : `${pluralize(changes.length, "file")} changed by this session`,
+    ...changes.map(({ path, added, removed }) => `  ${stripAnsi(path)} +${added} -${removed}`),
+    ...(others.length === 0 ? [] : [styled(notByBranchText, faint), ...others]),
+    ...(patch === "" ? [] : ["", ...patchLines.slice(0, maxPatchLines).map(patchLine), ...omitted]),
+  ];
+}
+
+function patchLine(line: string): BoxLine {
+  if (/^(diff|index|---|\+\+\+|new file|deleted file|old mode|new mode) /.test(line)) return styled(line, { bold: true });
+  if (line.startsWith("@@")) return styled(line, heading);
+  if (line.startsWith("+")) return styled(line, good);
+  return line.startsWith("-") ? styled(line, bad) : line;
+}
+
+async function contextLines(ctx: EffectContext): Promise<BoxLine[]> {
+  const { model, tokens, system, tools, messages } = await ctx.api.context.render({ session: requireSession(ctx).id, node: null });
+  const total = tokens.system + tokens.tools + tokens.messages;
+  const parts = [{ role: "system", text: system, tokens: tokens.system }, ...messages];
+  return [
+    `${stripAnsi(model ?? "no model")}: about ${total} tokens (system ${tokens.system}, tools ${tokens.tools}, messages ${tokens.messages})`,
+    styled(`tools: ${stripAnsi(tools.map(({ name }) => name).join(", ")) || "none"}`, faint),
+    ...parts.flatMap((part): BoxLine[] => [
+      "",
+      styled(`${stripAnsi(part.role)} ~${part.tokens}`, { bold: true }),
+      ...stripAnsi(part.text).trimEnd().split("\n"),
+    ]),
+  ];
+}
+
+function loginLines(vendors: readonly VendorAuth[]): BoxLine[] {
+  const sorted = vendors.toSorted((a, b) => Number(b.ready) - Number(a.ready));
+  return [
+    "skein stores no keys: it reads them from variables, or uses the sign-in of another agent's CLI.",
+    "",
+    ...sorted.flatMap(({ vendor, ready, source, hint, agents = [] }): BoxLine[] => [
+      styled(`${ready ? "✓" : "✗"} ${stripAnsi(vendor)}: ${stripAnsi(ready ? (source ?? "no key needed") : hint)}`, ready ? good : {}),
+      ...agents.map(({ agent, source: origin }) => styled(`  ✓ ${stripAnsi(agent)}: ${stripAnsi(origin)}`, good)),
+    ]),
+    "",
+    "/agent hands over to an agent with its own sign-in.",
+  ];
+}
+
+const mcpLines = [
+  "skein is an MCP server: other programs can use its agents, models and sessions.",
+  "",
+  "  skein mcp install claude     adds it to Claude Code",
+  "  skein mcp install <client>   claude-desktop, codex, gemini, opencode, cursor, zed",
+  "  skein mcp                    serves on stdin and stdout",
+  "",
+  "docs/MCP.md lists the tools.",
+];
