@@ -41,6 +41,7 @@ let snapshotCount = 0;
 const snapshots = {
   take: async () => `state${(snapshotCount += 1)}`,
   isFast: async () => false,
+  save: async () => {},
   entries: async (_project, pairs) => pairs.map(([before, after]) => [{ path: "a.ts", before, after }]),
   describe: async (_project, { length }) => ({
     changes: length === 0 ? [] : [{ path: "a.ts", kind: "modified", added: 2 * length, removed: length }],

@@ -14,7 +14,11 @@ test("a call waits for a late snapshot only for a limited time, and the nearest 
   const late = Promise.withResolvers<string>();
   // The files before the turn, after the first call, after the second call, and at the end.
   const states: (string | Promise<string>)[] = ["s1", late.promise, "s3", "s3"];
-  const snapshots = { take: async () => states.shift()!, isFast: async () => false } as Partial<Snapshots> as Snapshots;
+  const snapshots = {
+    take: async () => states.shift()!,
+    isFast: async () => false,
+    save: async () => {},
+  } as Partial<Snapshots> as Snapshots;
   const clock = {
     now: () => 0,
     setTimer: (ms: number, onDue: () => void) => {
@@ -46,7 +50,7 @@ test("a call waits for a late snapshot only for a limited time, and the nearest 
 });
 
 test("a process that is killed between a call and its snapshot leaves a node with unknown files", async () => {
-  const snapshots = { take: async () => "s2", isFast: async () => false } as Partial<Snapshots> as Snapshots;
+  const snapshots = { take: async () => "s2", isFast: async () => false, save: async () => {} } as Partial<Snapshots> as Snapshots;
   const { api, store, session, run, root } = await createTestEngine(
     async function* () {
       yield node(text("done"));

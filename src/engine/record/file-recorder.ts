@@ -86,6 +86,8 @@ class TurnFileRecorder implements FileRecorder {
     // The calls of a stopped turn have no result.
     if (this.#open !== null) await this.#save({ ...this.#open.files, after, endedAt: Date.now() });
     await this.#turn.store.saveTurnFiles(this.#turn.lease, this.#options.turn, { project: this.#options.project, before, after });
+    // The end of the turn does not wait for it.
+    void this.#snapshots.save(this.#options.project);
   }
 
   async #takeBefore(): Promise<string | null> {

@@ -7,7 +7,7 @@ import type { TransientEventBody } from "../../protocol/tree/event.ts";
 const reportAfterMs = 300;
 
 /** The part of the snapshots that a turn needs. */
-export type TurnSnapshots = Pick<Snapshots, "take" | "isFast">;
+export type TurnSnapshots = Pick<Snapshots, "take" | "isFast" | "save">;
 
 /** The same snapshots. `publish` gets one start and one end for all that run at the same time. */
 export function reportSnapshots(snapshots: Snapshots, publish: (event: TransientEventBody) => void, clock: Clock): TurnSnapshots {
@@ -31,6 +31,7 @@ export function reportSnapshots(snapshots: Snapshots, publish: (event: Transient
   }
   return {
     isFast: (project) => snapshots.isFast(project),
+    save: (project) => snapshots.save(project),
     async take(project) {
       begin();
       try {

@@ -1,6 +1,17 @@
 // Snapshots from memory must equal those that git takes, whatever happens to the files in between.
 import { expect, test } from "bun:test";
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { plainGit } from "../fixtures/plain-git.ts";
 import { testProject, type TestProject } from "../fixtures/project.ts";
@@ -8,8 +19,7 @@ import type { GitCommand } from "../git.ts";
 import { createSnapshots } from "./snapshots.ts";
 
 /** Snapshots that count the commands of git, without the global options. */
-function countingSnapshots(temp: TestProject, name: string) {
-  const commands: string[] = [];
+function countingSnapshots(temp: TestProject, name: string, commands: string[] = []) {
   const git = (command: GitCommand) => {
     commands.push(command.args.find((arg) => /^[a-z]+-[a-z]+$/.test(arg)) ?? "");
     return plainGit(command);
@@ -20,10 +30,15 @@ function countingSnapshots(temp: TestProject, name: string) {
 
 /** Every state is compared with a snapshot by git alone, in a new shadow repository. */
 function comparedSnapshots(temp: TestProject) {
-  const memory = countingSnapshots(temp, "memory");
+  let memory = countingSnapshots(temp, "memory");
   let count = 0;
   return {
     ...memory,
+    /** Another process continues with the stored tree. */
+    restart: async (): Promise<void> => {
+      await memory.snapshots.save(temp.project);
+      memory = countingSnapshots(temp, "memory", memory.commands);
+    },
     check: async (step: string): Promise<void> => {
       const gitOnly = countingSnapshots(temp, `git${(count += 1)}`).snapshots;
       const taken = await memory.snapshots.take(temp.project);
@@ -85,16 +100,17 @@ for (const seed of [1, 2, 3])
   test(`snapshots from memory equal those of git after random changes (seed ${seed})`, async () => {
     using temp = testProject();
     const random = randomFrom(seed);
-    const { check } = comparedSnapshots(temp);
+    const { check, restart } = comparedSnapshots(temp);
     await check("start");
     for (let step = 0; step < 40; step++) {
       const changes = Array.from({ length: 1 + random(3) }, () => changeProject(temp.project, random));
       // Statuses of files become reliable with time, so some snapshots come later.
       if (random(4) === 0) await Bun.sleep(30);
+      if (random(3) === 0) await restart();
       await check(`${step}: ${changes.join(", ")}`);
     }
     expect(readdirSync(temp.project).length).toBeGreaterThan(0);
-  });
+  }, 60_000);
 
 test("files below a directory that the user may not open are left out, and the others are recorded", async () => {
   using temp = testProject();
@@ -135,4 +151,60 @@ test("changed and deleted files need no git, and a new name only one command", a
   expect(commands).toEqual(["ls-files"]);
   await check("unchanged");
   expect(commands).toEqual(["ls-files"]);
+});
+
+async function storedSnapshots(temp: TestProject) {
+  const compared = comparedSnapshots(temp);
+  temp.write("deep/a", "1\n");
+  temp.write("b", "1\n");
+  temp.write(".gitignore", "*.log\n");
+  await compared.check("start");
+  await compared.restart();
+  compared.commands.length = 0;
+  return compared;
+}
+
+test("a new process needs no git for its first snapshot, also after changes of known files", async () => {
+  using temp = testProject();
+  const { commands, check, restart } = await storedSnapshots(temp);
+  await check("unchanged");
+  temp.write("deep/a", "2\n");
+  await restart();
+  temp.write("b", "3\n");
+  await check("changed before and after the start");
+  expect(commands).toEqual([]);
+});
+
+test("a new process asks git only for new names", async () => {
+  using temp = testProject();
+  const { commands, check } = await storedSnapshots(temp);
+  temp.write("deep/new", "1\n");
+  temp.write("c.log", "1\n");
+  await check("new");
+  expect(commands).toEqual(["ls-files"]);
+});
+
+test("a stored tree is not used if it is damaged, of other rules, or if its repository was created again", async () => {
+  using temp = testProject();
+  const { commands, check, restart } = await storedSnapshots(temp);
+  const memory = join(temp.data, "memory");
+  const shadow = join(memory, readdirSync(memory)[0]!);
+  const file = join(shadow, "kept-tree.json");
+  const text = readFileSync(file, "utf8");
+  for (const damaged of ["", text.slice(0, 100), "null", "{}", text.replace("/.skein/sessions/", "/other/")]) {
+    writeFileSync(file, damaged);
+    await check("damaged");
+    expect(commands).toContain("ls-files");
+    await restart();
+    commands.length = 0;
+    await check("stored again");
+    expect(commands).toEqual([]);
+    await restart();
+  }
+  rmSync(join(shadow, "objects"), { recursive: true });
+  rmSync(join(shadow, "HEAD"));
+  rmSync(join(shadow, "index"));
+  await check("created again");
+  expect(existsSync(join(shadow, "objects"))).toBe(true);
+  expect(commands).toContain("write-tree");
 });

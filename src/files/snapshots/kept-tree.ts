@@ -38,7 +38,6 @@ export class OutdatedError extends Error {
   override name = "OutdatedError";
 }
 
-/** Asks git which of these files are not ignored. */
 type FindStored = (paths: NewNames) => Promise<Set<string>>;
 
 export class KeptTree {
@@ -47,6 +46,8 @@ export class KeptTree {
   readonly #watched: readonly WatchedPath[];
   readonly #findStored: FindStored;
   readonly #owners: number[];
+  /** Whether something in it has changed since the caller set it to false. */
+  isChanged = true;
 
   constructor(shadow: ShadowRepository, content: { root: KeptDirectory; watched: readonly WatchedPath[] }, findStored: FindStored) {
     this.#shadow = shadow;
@@ -54,6 +55,10 @@ export class KeptTree {
     this.#watched = content.watched;
     this.#findStored = findStored;
     this.#owners = ownersFor(lstatSync(shadow.project));
+  }
+
+  get content(): { root: KeptDirectory; watched: readonly WatchedPath[] } {
+    return { root: this.#root, watched: this.#watched };
   }
 
   /** Returns the id of the tree of the current files. Throws OutdatedError if git must take the snapshot. */
@@ -79,6 +84,7 @@ export class KeptTree {
     const stat = this.#status(path);
     if (stat === null || !stat.isDirectory()) throw new OutdatedError(path);
     if (!isSame(stat, directory.status)) {
+      this.isChanged = true;
       this.#readNames(directory, path, newNames);
       directory.status = settledStatus(stat, now);
     }
@@ -109,6 +115,7 @@ export class KeptTree {
   #updateFile(directory: KeptDirectory, { path, name, file }: { path: string; name: string; file: KeptFile }): void {
     const stat = this.#status(path);
     if (stat !== null && isSame(stat, file.status)) return;
+    this.isChanged = true;
     const now = Date.now();
     if (file.mode === bigFileMode || stat?.isDirectory() || (stat === null && name === ".gitignore")) throw new OutdatedError(path);
     if (stat === null) {

@@ -68,7 +68,8 @@ async function openDirectories(shadow: ShadowRepository, excludes: readonly stri
   return others.filter((path) => path.endsWith("/")).map((path) => path.slice(0, -1));
 }
 
-async function findStored(shadow: ShadowRepository, excludes: readonly string[], paths: readonly string[]): Promise<Set<string>> {
+/** Asks git which of these files are not ignored. */
+export async function findStored(shadow: ShadowRepository, excludes: readonly string[], paths: readonly string[]): Promise<Set<string>> {
   const names = paths.map((path) => toText(Buffer.from(path, "latin1")));
   // Without an index, every file is listed that is not ignored.
   return new Set(splitAtNul(await runGit(shadow, ["ls-files", "-o", "-z", ...excludes, "--", ...names], { index: `${shadow.dir}/none` })));
@@ -105,6 +106,11 @@ function readEntry(shadow: ShadowRepository, { directory, path, name }: Entry, {
   const entryPath = join(path, name);
   const stat = statusAt(shadow, entryPath);
   const file = directory.files.get(name);
+  // skein creates and removes placeholders in the project's own repository, so its status is never settled.
+  if (stat !== null && entryPath === ".git") {
+    directory.others.set(name, typeOf(stat));
+    return true;
+  }
   // A name that appeared after git looked must not pass for an ignored one.
   const status = stat === null ? null : settledStatus(stat, startedAt);
   if (file !== undefined) {

@@ -1,6 +1,6 @@
 // The shadow repository that stores a project's snapshots: one per project, in skein's data directory.
 // It is created without `git init`, so that no template of the user gets into it.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { GitRunner, ShadowRepository } from "../git.ts";
 
@@ -23,6 +23,8 @@ export function prepareShadow({ dir, project }: ShadowRepository): void {
   writeFileSync(join(dir, "config"), `[core]\n\trepositoryformatversion = 0\n\tbare = false\n${caseSettings}`);
   writeFileSync(join(dir, "info", "attributes"), rawAttributes);
   writeFileSync(join(dir, "project"), `${project}\n`);
+  // A process whose repository was removed may have written it again. The objects that it names are gone.
+  rmSync(join(dir, "kept-tree.json"), { force: true });
   writeFileSync(join(dir, "HEAD"), "ref: refs/heads/none\n");
 }
 

@@ -5,11 +5,12 @@ import type { Snapshots } from "../../protocol/api/ports.ts";
 import { describeEntries } from "./describe-entries.ts";
 import { diffTrees, entriesBetween, patchBetween } from "./snapshot-diff.ts";
 import { runGit } from "../git.ts";
-import { type KeptTree, OutdatedError } from "./kept-tree.ts";
-import { loadKeptTree } from "./load-kept-tree.ts";
+import { KeptTree, OutdatedError } from "./kept-tree.ts";
+import { readKeptTree, writeKeptTree } from "./kept-tree-file.ts";
+import { findStored, loadKeptTree } from "./load-kept-tree.ts";
 import { planRestore, replaceEntries, restoreTree } from "./restore.ts";
 import { shadowRepository, type ShadowLocation } from "./shadow.ts";
-import { takeSnapshot } from "./take-snapshot.ts";
+import { excludesOf, takeSnapshot } from "./take-snapshot.ts";
 
 export type SnapshotsOptions = ShadowLocation & {
   /** Directories that are too big for snapshots, such as the home directory. */
@@ -26,7 +27,17 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const innerRepositories = new Map<string, string[]>();
   const shadow = (project: string) => shadowRepository(options, project);
 
-  const memory = createTreeMemory();
+  const memory = createTreeMemory(readStored);
+
+  function readStored(project: string): KeptTree | null {
+    const excludes = excludesOf(project, options.leaveOut);
+    const stored = process.platform === "linux" ? readKeptTree(shadow(project), excludes) : null;
+    if (stored === null) return null;
+    innerRepositories.set(project, stored.innerRepositories);
+    const tree = new KeptTree(shadow(project), stored, (paths) => findStored(shadow(project), excludes, paths));
+    tree.isChanged = false;
+    return tree;
+  }
 
   /** git takes the snapshot and updates the shadow's index. */
   async function takeWithGit(project: string): Promise<string> {
@@ -63,6 +74,17 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       return snapshot;
     },
     isFast: async (project) => memory.has(project),
+    async save(project) {
+      const tree = await memory.get(project);
+      if (tree === null || !tree.isChanged) return;
+      const rules = { excludes: excludesOf(project, options.leaveOut), innerRepositories: innerRepositories.get(project) ?? [] };
+      try {
+        writeKeptTree(shadow(project), tree.content, rules);
+        tree.isChanged = false;
+      } catch {
+        // Without the file git takes the first snapshot of the next process, which only costs time.
+      }
+    },
     async find(project, id) {
       if (!/^[0-9a-f]{7,40}$/.test(id)) return null;
       return runGit(shadow(project), ["rev-parse", "--verify", "--quiet", `${id}^{tree}`]).then(
@@ -93,11 +115,13 @@ const maxKeptTrees = 4;
 /** A turn waits at most this long for a snapshot. */
 const maxSnapshotMs = 30_000;
 
-/** The last snapshots of some projects, in memory. */
-function createTreeMemory() {
+/** The last snapshots of some projects, in memory. `readStored` returns the one that an earlier process stored. */
+function createTreeMemory(readStored: (project: string) => KeptTree | null) {
   const kept = new Map<string, KeptTree>();
   const loading = new Map<string, Promise<KeptTree | null>>();
+  const known = new Set<string>();
   return {
+    get: async (project: string): Promise<KeptTree | null> => (await loading.get(project)) ?? kept.get(project) ?? null,
     has: (project: string): boolean => kept.has(project) || loading.has(project),
     forget: (project: string): boolean => kept.delete(project),
     load(project: string, tree: Promise<KeptTree | null>): void {
@@ -111,7 +135,9 @@ function createTreeMemory() {
     async take(project: string): Promise<string | null> {
       const loaded = await loading.get(project);
       loading.delete(project);
-      if (loaded != null) kept.set(project, loaded); // a Map is in order of insertion: the latest is last
+      const added = loaded ?? (known.has(project) ? null : readStored(project));
+      known.add(project);
+      if (added !== null) kept.set(project, added); // a Map is in order of insertion: the latest is last
       for (const oldest of [...kept.keys()].slice(0, -maxKeptTrees)) kept.delete(oldest);
       try {
         return (await kept.get(project)?.take()) ?? null;

@@ -79,7 +79,7 @@ const maxFiles = 300_000;
 type SnapshotChanges = { files: Set<string>; removed: Set<string>; big: Map<string, string> };
 
 /** The project's .gitignore files, the exclude file of its repository, and skein's own directories. */
-function excludesOf(project: string, leaveOut: readonly string[]): string[] {
+export function excludesOf(project: string, leaveOut: readonly string[]): string[] {
   const ownDirectories = leaveOut
     .map((directory) => relative(project, directory))
     .filter((path) => path !== "" && !path.startsWith(".."))

@@ -263,6 +263,8 @@ export type Snapshots = {
   take: (project: string) => Promise<string | null>;
   /** Whether the files are in memory, so that `take` needs little time if few have changed. */
   isFast: (project: string) => Promise<boolean>;
+  /** Stores the files in memory for the next process, if they have changed. Never rejects. Call it after the last `take`. */
+  save: (project: string) => Promise<void>;
   /** The full id of a state from at least 7 digits; null if there is none. */
   find: (project: string, id: string) => Promise<string | null>;
   changes: (project: string, from: string, to: string) => Promise<FileChange[]>;
