@@ -72,8 +72,8 @@ export function createApp(options: AppOptions): Api {
       createApp({ ...options, ...throwAwayOptions, env, cwd, startedIn: cwd }),
     ),
     close: async () => {
-      await executors.close();
-      await store.close();
+      await executors.settle();
+      await Promise.all([executors.close(), store.close()]);
     },
   });
 }

@@ -12,7 +12,7 @@ import { answersHere, findVendor } from "../models/vendors.ts";
 import type { DoctorCheck, DoctorReport, VendorAuth } from "../protocol/api/api.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { toolsByLevel, defaultPolicy } from "../protocol/api/policy.ts";
-import { enforcedPolicy } from "../sandbox/sandbox-command.ts";
+import { enforcedPolicy } from "../sandbox/enforced-policy.ts";
 import type { Store } from "../store/store.ts";
 import { createExecutors } from "./executors/executors.ts";
 import { loadSandboxSupport } from "./executors/sandbox-support.ts";

@@ -25,7 +25,11 @@ export function readProjectState(paths: Paths, project: string): ProjectState {
 export function writeProjectState(paths: Paths, project: string, change: Partial<ProjectState>): void {
   const state = { ...readProjectState(paths, project), ...change };
   try {
-    replaceFile(stateFile(paths, project), `${JSON.stringify({ project, ...state })}\n`, { file: 0o600, directory: 0o700 });
+    replaceFile(stateFile(paths, project), `${JSON.stringify({ project, ...state })}\n`, {
+      file: 0o600,
+      directory: 0o700,
+      isFlushed: false,
+    });
   } catch {
     // A run must not fail because of it. Without the file the latest session is the current one.
   }

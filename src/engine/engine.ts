@@ -1,5 +1,6 @@
 // Implements the Api on top of the store and the agents. Only the engine writes to the store and publishes events.
 import type { Clock } from "../kit/flow/clock.ts";
+import { lazy } from "../kit/flow/lazy.ts";
 import type { Api } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
@@ -12,26 +13,15 @@ import type { RoleList } from "../protocol/api/role.ts";
 import { bareTurn } from "../protocol/api/turn-options.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import type { Store } from "../store/store.ts";
-import { compareBranches } from "./tree/compare.ts";
-import { answerAsk, listAsks } from "./control/asks.ts";
-import { callOwner } from "./control/owner.ts";
-import { pauseTurn, resumeTurn } from "./control/pause.ts";
 import { steer, takeBack } from "./control/steer.ts";
+import { callOwner } from "./control/owner.ts";
 import { watchSession } from "./control/watch.ts";
-import { describeSession } from "./history/describe.ts";
-import { renderContext, resolveHandle, searchNodes } from "./tree/read-tree.ts";
-import { diffFiles, planRestore, readBranchFiles, restoreFiles } from "./files/files-methods.ts";
-import { addSession, graft } from "./tree/graft.ts";
-import { searchHistory } from "./history/search-history.ts";
-import { importTranscript } from "./tree/import.ts";
 import type { RunningTurns } from "./turn/running-turns.ts";
 import { checkTurn } from "./turn/run-turn.ts";
 import { createTurnStarter } from "./turn/start-turns.ts";
 import { createRoleMethods } from "./turn/roles.ts";
 import { currentSession, findSession, openSession, useSession } from "./turn/open-session.ts";
 import { interruptedTurns } from "./record/recover.ts";
-import { createTeamMethods } from "./teams/team-methods.ts";
-import * as tree from "./tree/tree-ops.ts";
 import { createUpkeep, purgeExpired, type RetentionPort } from "./upkeep/retention.ts";
 
 export type EngineDeps = {
@@ -120,6 +110,16 @@ export type HistorySource = {
   promptWithBrief: (path: Node[], prompt: string) => Promise<string>;
 };
 
+/** Modules of methods. A run needs few of them, so each is loaded at its first call. */
+const load = {
+  tree: () => import("./tree/tree-ops.ts"),
+  readTree: () => import("./tree/read-tree.ts"),
+  graft: () => import("./tree/graft.ts"),
+  files: () => import("./files/files-methods.ts"),
+  asks: () => import("./control/asks.ts"),
+  pause: () => import("./control/pause.ts"),
+};
+
 export function createEngine(deps: EngineDeps): Api {
   const upkeep = createUpkeep(deps);
   const turns = createTurnStarter(deps, upkeep.start);
@@ -139,17 +139,20 @@ export function createEngine(deps: EngineDeps): Api {
       watch: (params) => watchSession(deps, params),
       steer: (params) => steer(deps, params),
       takeBack: (params) => takeBack(deps, params),
-      pause: ({ session, force }) => pauseTurn(deps, session, { force }),
-      resume: ({ session }) => resumeTurn(deps, session),
+      pause: async ({ session, force }) => (await load.pause()).pauseTurn(deps, session, { force }),
+      resume: async ({ session }) => (await load.pause()).resumeTurn(deps, session),
       list: async ({ endedSince }) => (deps.hasStore() ? (await deps.store()).listTurns(endedSince) : []),
     },
-    ask: { list: (params) => listAsks(deps, params), answer: (params) => answerAsk(deps, params) },
+    ask: {
+      list: async (params) => (await load.asks()).listAsks(deps, params),
+      answer: async (params) => (await load.asks()).answerAsk(deps, params),
+    },
     bash: {
       execute: ({ session, command, timeoutMs, policy }) => turns.start({ ...bareTurn(session, policy), command, timeoutMs }),
     },
     health: { check: async () => healthOf(deps) },
     roles: createRoleMethods(deps),
-    team: createTeamMethods(deps),
+    team: lazy(async () => (await import("./teams/team-methods.ts")).createTeamMethods(deps)),
     session: {
       open: (params) => openSession(deps, params),
       list: async (params) => (deps.hasStore() ? (await deps.store()).listSessions(params) : []),
@@ -158,47 +161,60 @@ export function createEngine(deps: EngineDeps): Api {
         const store = await deps.store();
         return store.sessionView((await store.findSession(session, null)).id);
       },
-      leaves: async ({ session }) => tree.leavesOf((await treeOf(await deps.store(), session, true)).nodes),
+      leaves: async ({ session }) => (await load.tree()).leavesOf((await treeOf(await deps.store(), session, true)).nodes),
       find: ({ wanted, directory }) => findSession(deps, wanted, directory),
-      fork: (params) => tree.fork(deps, params),
-      move: (params) => tree.move(deps, params),
+      fork: async (params) => (await load.tree()).fork(deps, params),
+      move: async (params) => (await load.tree()).move(deps, params),
       undo: async (params) => (await import("./tree/undo-turn.ts")).undoTurn(deps, params),
       redo: async (params) => (await import("./tree/undo-turn.ts")).redoTurn(deps, params),
-      rename: (params) => tree.rename(deps, params),
-      archive: (params) => tree.archive(deps, params),
-      restore: (params) => tree.restore(deps, params),
+      rename: async (params) => (await load.tree()).rename(deps, params),
+      archive: async (params) => (await load.tree()).archive(deps, params),
+      restore: async (params) => (await load.tree()).restore(deps, params),
       purge: async ({ session, olderThanMs, dryRun }) =>
         session === null
           ? purgeExpired(deps, { olderThanMs, dryRun })
           : (await deps.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
       current: ({ directory }) => currentSession(deps, deps.projectOf(directory)),
       use: (params) => useSession(deps, params),
-      describe: (params) => describeSession(deps, turns, params),
+      describe: async (params) => (await import("./history/describe.ts")).describeSession(deps, turns, params),
     },
-    node: {
-      find: ({ wanted }) => tree.findNode(deps, wanted),
-      path: async ({ node }) => (await deps.store()).path(node),
-      children: async ({ node }) => (await deps.store()).children(node),
-      add: (params) => tree.addMessage(deps, params),
-      addSession: (params) => addSession(deps, params),
-    },
-    graft: { make: (params) => graft(deps, params) },
-    files: {
-      list: (params) => deps.listFiles(params),
-      diff: (params) => diffFiles(deps, params),
-      planRestore: (params) => planRestore(deps, params),
-      restore: (params) => restoreFiles(deps, params),
-    },
-    context: { render: (params) => renderContext(deps, params), handles: (params) => tree.handlesOnPath(deps, params) },
-    transcript: { import: (params) => importTranscript(deps, params) },
-    search: { find: (params) => searchNodes(deps, params) },
-    history: { search: (params) => searchHistory(deps, params) },
-    branch: { compare: (params) => compareBranches(deps, params), files: (params) => readBranchFiles(deps, params) },
-    handle: { resolve: (params) => resolveHandle(deps, params) },
+    ...treeMethods(deps),
     usage: { report: async ({ by, project }) => (deps.hasStore() ? (await deps.store()).usage(by, project) : []) },
     store: { verify: async (params) => (await deps.store()).verify(params) },
     close: (how = "stop") => (closing ??= close(how)),
   };
+}
+
+/** The methods that read and change the conversation tree and the recorded files. */
+function treeMethods(deps: EngineDeps) {
+  return {
+    node: {
+      find: async ({ wanted }) => (await load.tree()).findNode(deps, wanted),
+      path: async ({ node }) => (await deps.store()).path(node),
+      children: async ({ node }) => (await deps.store()).children(node),
+      add: async (params) => (await load.tree()).addMessage(deps, params),
+      addSession: async (params) => (await load.graft()).addSession(deps, params),
+    },
+    graft: { make: async (params) => (await load.graft()).graft(deps, params) },
+    files: {
+      list: (params) => deps.listFiles(params),
+      diff: async (params) => (await load.files()).diffFiles(deps, params),
+      planRestore: async (params) => (await load.files()).planRestore(deps, params),
+      restore: async (params) => (await load.files()).restoreFiles(deps, params),
+    },
+    context: {
+      render: async (params) => (await load.readTree()).renderContext(deps, params),
+      handles: async (params) => (await load.tree()).handlesOnPath(deps, params),
+    },
+    transcript: { import: async (params) => (await import("./tree/import.ts")).importTranscript(deps, params) },
+    search: { find: async (params) => (await load.readTree()).searchNodes(deps, params) },
+    history: { search: async (params) => (await import("./history/search-history.ts")).searchHistory(deps, params) },
+    branch: {
+      compare: async (params) => (await import("./tree/compare.ts")).compareBranches(deps, params),
+      files: async (params) => (await load.files()).readBranchFiles(deps, params),
+    },
+    handle: { resolve: async (params) => (await load.readTree()).resolveHandle(deps, params) },
+  } satisfies Partial<Api>;
 }
 
 async function cancelTurn(deps: EngineDeps, session: string): Promise<void> {

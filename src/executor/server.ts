@@ -59,6 +59,8 @@ export async function serveExecutor(options: ServerOptions): Promise<void> {
     // A broken pipe or an invalid frame ends the connection like the end of stdin.
   }
   server.cancelAll();
+  // The kernel ends a pid namespace with its first process.
+  if (process.pid === 1) return;
   killStrayChildren(() => true);
   killAll(() => descendantsOf(process.pid));
   killStrayChildren(() => true);

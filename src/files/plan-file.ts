@@ -1,17 +1,17 @@
 // The one file that policy `plan` may write. It is created before the sandbox starts, because sandbox rules need an
 // existing file. It must be a plain file in the project, so that no link leads out of the sandbox.
 import { closeSync, constants, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { makeIgnoredDirectory } from "../kit/files/ignored-directory.ts";
 import { createSafely, openSafely, readSafely } from "../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
-import { gitignoreTexts } from "../protocol/tree/skein-directory.ts";
+import { gitignoreTexts, planFilePath } from "../protocol/tree/skein-directory.ts";
 import { maxPlanBytes, type Plan } from "../protocol/tree/turn.ts";
 
 const hint = "move it away and plan again";
 
 export function ensurePlanFile(project: string): void {
-  const file = planFileOf(project);
+  const file = planFilePath(project);
   try {
     makeIgnoredDirectory(dirname(file), gitignoreTexts.private);
     createSafely(file, "", 0o644);
@@ -24,7 +24,7 @@ export function ensurePlanFile(project: string): void {
 
 /** The current plan; its text is empty if there is no file. Reads only a plain file: a link could lead to a secret. */
 export function readPlanFile(project: string): Plan {
-  const file = planFileOf(project);
+  const file = planFilePath(project);
   try {
     const bytes = readSafely(file, { maxBytes: maxPlanBytes });
     return { file, text: bytes === null ? "" : new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
@@ -37,12 +37,8 @@ export function readPlanFile(project: string): Plan {
 /** Whether the path leads to the plan file of this project, also through a link. */
 export function isPlanFile(project: string, file: string): boolean {
   try {
-    return realpathSync(file) === realpathSync(planFileOf(project));
+    return realpathSync(file) === realpathSync(planFilePath(project));
   } catch {
     return false;
   }
-}
-
-function planFileOf(project: string): string {
-  return join(project, ".skein", "plan.md");
 }

@@ -84,10 +84,22 @@ export async function bindModel(name: string, { env, providers, idleMs, models =
     name: `${vendor}/${model}`,
     stream: (request: UnboundRequest, signal: AbortSignal, gate: PauseGate) =>
       streamModel(bound(request), endpoint, { signal, gate, idleMs: idleMs ?? defaultIdleMs, retry, rate }),
+    connect: () => connectEarly(endpoint.baseUrl, env),
     body: async (request: UnboundRequest) => (await loadWire(endpoint.wire)).request(bound(request), endpoint).body,
     price: async (usage: Usage) => (await import("./catalog.ts")).priceOf(vendor, model, usage, { settings: models }),
     window: async () => config?.contextWindow ?? (await import("./catalog.ts")).contextWindowOf(vendor, model),
   };
+}
+
+/** A TLS connection takes several round trips. skein opens its session meanwhile, and the first request uses the connection. */
+function connectEarly(baseUrl: string, env: BindOptions["env"]): void {
+  const hasProxy = ["http_proxy", "https_proxy"].some((name) => env[name] || env[name.toUpperCase()]);
+  if (hasProxy) return;
+  try {
+    fetch.preconnect(baseUrl);
+  } catch {
+    // The request reports an address that is not valid.
+  }
 }
 
 /** Null means no limit. */

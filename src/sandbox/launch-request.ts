@@ -6,7 +6,7 @@ import type { SandboxRules } from "./rules.ts";
 export const launchVariable = "SKEIN_LAUNCH";
 
 /** The format of the list of system calls. A change of native/launcher.c or its rows needs another number. */
-export const listFormat = 1;
+export const listFormat = 2;
 
 export type LaunchRequest = {
   rules: SandboxRules;

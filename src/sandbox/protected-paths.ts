@@ -69,16 +69,18 @@ function worktreeOf(repository: string, owners: readonly number[]): string | nul
   return worktree === undefined ? null : resolve(repository, worktree);
 }
 
-/** A link that a tool could replace, so that no mount can protect its target. Null if there is none. */
-export function findUnprotectableLink(input: ProtectionInput): string | null {
-  const { hooks, includes } = configuredPaths(input);
-  const direct = input.writable.flatMap((path) => [join(path, ".git"), join(path, ".skein")]);
-  const configured = [...hooks, ...includes].flatMap((path) => {
-    const root = input.writable.find((directory) => path.startsWith(directory + sep))!;
+/**
+ * A link that a tool could replace, so that no mount can protect its target. Null if there is none. Without `configured`, the
+ * paths that git's settings name, it looks only for `.git` and `.skein`.
+ */
+export function findUnprotectableLink({ writable, allowed }: ProtectionInput, configured?: NamedPaths): string | null {
+  const direct = writable.flatMap((path) => [join(path, ".git"), join(path, ".skein")]);
+  const named = [...(configured?.hooks ?? []), ...(configured?.includes ?? [])].flatMap((path) => {
+    const root = writable.find((directory) => path.startsWith(directory + sep))!;
     return [...stepsTo(path, root), path];
   });
-  const isAllowed = (path: string) => input.allowed.includes(path) || input.allowed.includes(realPathOf(path) ?? path);
-  return [...direct, ...configured].find((path) => isLink(path) && !isAllowed(path)) ?? null;
+  const isAllowed = (path: string) => allowed.includes(path) || allowed.includes(realPathOf(path) ?? path);
+  return [...direct, ...named].find((path) => isLink(path) && !isAllowed(path)) ?? null;
 }
 
 export function realPathOf(path: string): string | null {

@@ -5,9 +5,11 @@ import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
 import { isTooBroad } from "../kit/files/path-status.ts";
 import type { SandboxInfo, Policy, SessionTag } from "../protocol/api/policy.ts";
-import { borrowedObjects, protectedGitPaths, writableGitPaths } from "./git-paths.ts";
+import { planFilePath } from "../protocol/tree/skein-directory.ts";
+import { borrowedObjects, protectedGitPaths } from "./git-paths.ts";
 import { missingSecrets, scratchPaths, secretPaths } from "./known-paths.ts";
 import { parentsOfProtected, protectedPaths, realPathOf } from "./protected-paths.ts";
+import { type WritablePaths, writablePaths } from "./writable-paths.ts";
 
 /** `scratch` can be read, and writes go to a private copy. Without support for copies it is read-only. */
 export type PathRule = { path: string; access: "none" | "read" | "write" | "scratch" };
@@ -162,10 +164,6 @@ export function describeSandbox(rules: SandboxRules, policy: Policy, isEnforced:
   };
 }
 
-export function planFilePath(project: string): string {
-  return `${project}/.skein/plan.md`;
-}
-
 /** The paths in writable directories that stay read-only, if the tier can protect them. */
 export function guardedPaths(policy: Policy, paths: WritablePaths): string[] {
   return protectedPaths({ ...paths, writable: writablePaths(policy, paths), allowed: policy.allowWrite });
@@ -182,15 +180,6 @@ export function mountedGuards(policy: Policy, paths: WritablePaths): string[] {
   return [...guarded, ...parentsOfProtected(guarded, writable)].filter(
     (path) => !otherWorktrees.some((directory) => path === directory || path.startsWith(directory + sep)),
   );
-}
-
-type WritablePaths = Pick<SandboxPaths, "project" | "directory" | "home" | "env">;
-
-export function writablePaths(policy: Policy, paths: WritablePaths): string[] {
-  if (policy.name !== "workspace") return [];
-  const projectPaths = [paths.project, paths.directory].filter((path) => !isTooBroad(path, paths.home));
-  const all = [...projectPaths, ...policy.addDirs, ...policy.allowWrite];
-  return [...all, ...all.flatMap(writableGitPaths)];
 }
 
 /** A regular file without links to it: an untrusted project could place a link here. */

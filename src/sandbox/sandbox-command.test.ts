@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { defaultPolicy, type Policy, type PolicyName } from "../protocol/api/policy.ts";
 import { type LaunchRequest, launchVariable } from "./launch-request.ts";
-import { enforcedPolicy, moveLoaderVariables, type SandboxSupport, sandboxCommand } from "./sandbox-command.ts";
+import { enforcedPolicy } from "./enforced-policy.ts";
+import { moveLoaderVariables, type SandboxSupport, sandboxCommand } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
 
 const tools = { unshare: "/usr/bin/unshare", setpriv: "/usr/bin/setpriv" };

@@ -1,6 +1,6 @@
 // Builds the command line that starts a process under a policy. The launcher and standard Linux programs enforce it;
 // this file enforces nothing.
-import type { EnforcedPolicy, Policy } from "../protocol/api/policy.ts";
+import type { EnforcedPolicy } from "../protocol/api/policy.ts";
 import { encodeText } from "./launch/call-list.ts";
 import { createSandboxCalls } from "./launch/sandbox-calls.ts";
 import { type LaunchRequest, launchVariable } from "./launch-request.ts";
@@ -94,30 +94,6 @@ function isLoaderVariable(name: string): boolean {
 function parentDeathArgs(tools: SandboxSupport["tools"], hasPidNamespace: boolean): string[] {
   return tools === null ? [] : [tools.setpriv, "--pdeathsig", hasPidNamespace ? "KILL" : "TERM"];
 }
-
-/** The part of a policy that this machine enforces. */
-export function enforcedPolicy(support: SandboxSupport, policy: Policy): EnforcedPolicy {
-  const { name, net } = policy;
-  const processes = support.processes !== "no";
-  if (name === "full") return { policy: name, tier: "none", fs: false, net: "on", secrets: false, processes, missing: [] };
-  if (support.tier === "none") {
-    const missing = ["fs", "net", "secrets", ...(processes ? [] : ["processes"])];
-    return { policy: name, tier: "none", fs: false, net: "on", secrets: false, processes, missing };
-  }
-  const { tier } = support;
-  const missing = [...gaps[tier], ...(support.lacksLandlock ? gapsWithoutLandlock : [])];
-  return { policy: name, tier, fs: true, net, secrets: true, processes: tier === "namespaces", missing };
-}
-
-/** The gaps of each tier. docs/SANDBOX.md explains them. */
-const gaps: Record<Exclude<Tier, "none">, readonly string[]> = {
-  namespaces: [],
-  landlock: ["processes", "git hooks and config and .skein inside the project", "modes and times outside", "names of secrets"],
-  seatbelt: ["processes", "servers on the loopback of this machine"],
-};
-
-/** A read-only mount does not stop writing to a named pipe, and a mount over a secret ends when the secret is replaced. */
-const gapsWithoutLandlock = ["named pipes outside", "secrets that are replaced or created while a tool runs"];
 
 function unshareArgs({ tools, processes }: SandboxSupport, extraArgs: string[]): string[] {
   if (tools === null || processes === "no") return [];

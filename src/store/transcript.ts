@@ -1,7 +1,7 @@
 // The transcript file of a session: created once, then only appended to, and readable after any crash.
 // The store is authoritative: `catchUp` adds the lines that a crash prevented. Tools may be able to write the directory,
 // so every file in it is opened by `safe-file.ts`.
-import { closeSync, constants, fstatSync, ftruncateSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, ftruncateSync, lstatSync, readSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { makeIgnoredDirectory } from "../kit/files/ignored-directory.ts";
 import { makeDirectorySafely, openSafely, readChunks, writeAll } from "../kit/files/safe-file.ts";
@@ -123,12 +123,18 @@ function openExisting(path: string): number | null {
   }
 }
 
+/** The path is opened without following links afterwards, so that a link counts as present here. */
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
 /** Refuses a file that another program created meanwhile. */
 function create(path: string): number {
   const directory = dirname(path);
   const parent = dirname(directory);
-  if (basename(directory) === "sessions" && basename(parent) === ".skein") makeIgnoredDirectory(parent, gitignoreTexts.private);
-  makeDirectorySafely(directory);
+  if (basename(directory) === "sessions" && basename(parent) === ".skein" && !exists(join(parent, ".gitignore")))
+    makeIgnoredDirectory(parent, gitignoreTexts.private);
+  if (!exists(directory)) makeDirectorySafely(directory);
   return openSafely(path, appending | constants.O_CREAT | constants.O_EXCL, { mode: 0o600 });
 }
 

@@ -1,15 +1,11 @@
 // The agent behind group_think: asks several participants in sub-sessions and records their statements as nodes. These nodes
 // are the group's only state, so that a group can continue after any interruption.
 import { Fault } from "../../protocol/api/error.ts";
-import { objectiveText, readGroup, groupOutcome, type GroupOutcome } from "../../protocol/team/group.ts";
-import { textOf, type NewNode } from "../../protocol/tree/node.ts";
 import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
-import type { Agent, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
-import type { TurnEnd } from "../../protocol/tree/turn.ts";
-import { runGroup } from "./run-group.ts";
-import { resolveParticipants, chooseSynthesizer, type KnownNames } from "./participants.ts";
+import type { Agent } from "../../protocol/api/ports.ts";
 import { noPreview } from "../no-preview.ts";
-import { addNode, streamTurn, type Emit } from "../stream-turn.ts";
+import { streamTurn } from "../stream-turn.ts";
+import type { KnownNames } from "./participants.ts";
 
 export type GroupAgentDeps = {
   knownNames: () => KnownNames;
@@ -18,6 +14,7 @@ export type GroupAgentDeps = {
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
 };
 
+/** Loads its code with the first group, to keep startup fast. */
 export function groupAgent(deps: GroupAgentDeps): Agent {
   return {
     name: "group",
@@ -27,57 +24,10 @@ export function groupAgent(deps: GroupAgentDeps): Agent {
         throw new Fault("usage", "the agent group takes no task", {
           hint: "use the MCP tool group_think, with an objective and participants",
         });
-      const participants = resolveParticipants(group.participants, deps.knownNames());
-      chooseSynthesizer(group, participants, deps.knownNames());
+      (await import("./group-turn.ts")).checkGroup(group, deps);
     },
     preview: noPreview,
-    takeTurn: (input, context) => streamTurn((emit) => takeTurn(deps, input, context, emit)),
+    takeTurn: (input, context) => streamTurn(async (emit) => (await import("./group-turn.ts")).takeGroupTurn(deps, input, context, emit)),
     enforced: deps.enforced,
   };
-}
-
-async function takeTurn(deps: GroupAgentDeps, { group, path }: TurnInput, context: TurnContext, emit: Emit): Promise<TurnEnd> {
-  const add = (node: NewNode) => addNode(emit, node);
-  if (group === null) throw new Fault("internal", "a turn of the agent group has no objective");
-  const record = readGroup(path, objectiveText(group));
-  if (record.answer !== null) return { status: "ok", answer: textOf(record.answer) };
-  const participants = resolveParticipants(group.participants, deps.knownNames());
-  const prompt: NewNode = { author: "user", parts: [{ kind: "text", text: objectiveText(group) }] };
-  // runGroup adds the new statements to `record.statements`.
-  const failure = await runGroup({
-    group,
-    participants,
-    synthesizer: chooseSynthesizer(group, participants, deps.knownNames()),
-    promptNode: record.promptNode ?? (await add(prompt)).id,
-    conversation: record.conversation,
-    statements: record.statements,
-    context,
-    retryAfterMs: deps.retryAfterMs,
-    failed: new Set(),
-    halt: null,
-    record: async (statement, text) => {
-      await add({ author: "note", note: { about: "group", said: statement }, parts: [{ kind: "text", text }] });
-    },
-  });
-  const outcome = groupOutcome(record.statements);
-  if (failure !== null) return { ...failure, answer: outcome.deliverable ?? "" };
-  await add({ author: "agent", parts: [{ kind: "text", text: answerText(outcome) }] });
-  return { status: "ok" };
-}
-
-/** The deliverable, followed by dissent and failed participants. */
-function answerText({ deliverable, dissent, participants }: GroupOutcome): string {
-  const failed = participants.filter(({ status }) => status !== "ok");
-  const sections = [
-    deliverable ?? "",
-    ...(dissent.length === 0 ? [] : [`## Dissent\n\n${dissent.map(dissentText).join("\n\n")}`]),
-    ...(failed.length === 0
-      ? []
-      : [`## Failed participants\n\n${failed.map(({ name, status, error }) => `- ${name} (${status}): ${error ?? ""}`).join("\n")}`]),
-  ];
-  return sections.join("\n\n");
-}
-
-function dissentText({ name, round, reason }: GroupOutcome["dissent"][number]): string {
-  return `**${name}** (validation round ${round}): ${reason}`;
 }

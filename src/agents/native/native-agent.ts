@@ -26,6 +26,8 @@ export type ConfiguredModel = {
   /** `vendor/id`, as recorded on nodes. */
   name: string;
   stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal, pauseGate: PauseGate) => AsyncIterable<ModelEvent>;
+  /** Connects to the vendor, so that the first request does not wait for it. Without a connection nothing is lost. */
+  connect?: () => void;
   /** The JSON body that `stream` would send. */
   body: (request: Omit<ModelRequest, "model" | "effort">) => Promise<string>;
   /** Cost in dollars; null if the prices of the model are unknown. */
@@ -70,7 +72,10 @@ async function checkTurn(deps: NativeAgentDeps, turn: TurnCheckInput): Promise<v
       hint: "name an agent with -a",
     });
   if (turn.answerSchema !== null) (await import("./answer-schema.ts")).compileSchema(turn.answerSchema);
-  if (turn.model !== null) await checkPrice(await deps.model(turn.model), turn.limits);
+  if (turn.model === null) return;
+  const model = await deps.model(turn.model);
+  await checkPrice(model, turn.limits);
+  model.connect?.();
 }
 
 async function* takeTurn(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {

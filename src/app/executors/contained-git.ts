@@ -11,7 +11,12 @@ import { sandboxCommand, type SandboxCommand, type SandboxSupport } from "../../
 import { programSearch, type AppContext } from "../app-context.ts";
 import { createPipeWatch } from "./pipe-watch.ts";
 
-export type ContainedGit = { run: GitRunner; close: () => Promise<void> };
+export type ContainedGit = {
+  run: GitRunner;
+  /** Resolves when no command runs, or after a few seconds. */
+  settle: () => Promise<void>;
+  close: () => void;
+};
 
 type ContainedGitDeps = {
   support: () => Promise<SandboxSupport>;
@@ -62,12 +67,12 @@ export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): Con
         return shell.run({ ...pipe, argv: [git, ...args], cwd: project, env: { ...env, PATH: "/usr/bin:/bin" }, ...limits });
       });
     },
-    close: async () => {
+    settle: async () => {
       // The snapshot of a stopped turn is several commands, one right after the other. It must still be recorded.
       for (const end = performance.now() + maxCloseMs; performance.now() < end; await Bun.sleep(idleMs))
         if (![...shells.values()].some((shell) => shell.isBusy)) break;
-      shells.forEach((shell) => shell.close());
     },
+    close: () => shells.forEach((shell) => shell.close()),
   };
 }
 

@@ -56,7 +56,11 @@ export function createExecutorPool(isBusy: (root: string) => boolean): ExecutorP
 
 /** Waits until the previous executor has closed. Both would use the same overlay directory. */
 function startAfter(previous: Promise<void>, start: () => Executor): Executor {
-  const started = previous.then(start, start);
-  started.catch(() => {}); // the caller of a tool gets the error
+  return executorOf(previous.then(start, start));
+}
+
+/** An executor that is being started. Its first call waits for it, and gets its error. */
+export function executorOf(started: Promise<Executor>): Executor {
+  started.catch(() => {});
   return lazy(() => started);
 }

@@ -1,6 +1,6 @@
 // Private directories of one process: input and output of git, files of a probe, homes of sandboxes that store nothing. They
 // are below the data directory, which is hidden from tools. In /tmp, tools that may write /tmp could put links there.
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processStartTime } from "../../kit/process/processes.ts";
@@ -38,4 +38,27 @@ function isLeftover(parent: string, name: string): boolean {
   const [pid, startTime] = name.split("-");
   const age = Date.now() - statSync(join(parent, name)).mtimeMs;
   return age > minAgeMs && processStartTime(Number(pid)) !== startTime;
+}
+
+/** A directory that can't be removed is left for a later attempt. */
+export function removePrivateDirectory(directory: string): void {
+  try {
+    makeAccessible(directory);
+    rmSync(directory, { recursive: true, force: true });
+  } catch {
+    // A file in it is still in use.
+  }
+}
+
+/** overlayfs leaves work directories without permissions, which could not be deleted. */
+export function makeAccessible(directory: string): void {
+  // A tool may have left links, which must not be followed.
+  const isDirectory = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const below = (path: string) => (isDirectory(path) ? readdirSync(path).map((name) => join(path, name)) : []);
+  const works = below(join(directory, "copies"))
+    .flatMap(below)
+    // A file is beside the overlays, and Bun throws for a path below a file.
+    .filter(isDirectory)
+    .flatMap((overlay) => below(join(overlay, "work")));
+  for (const work of works.filter(isDirectory)) chmodSync(work, 0o700);
 }

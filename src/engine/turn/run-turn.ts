@@ -163,7 +163,8 @@ function createGate(parent: PauseGate | null, deadline: RunningTurn["deadline"])
 async function recoverAndPrompt({ params, store, recorder }: RunningTurn, session: Session): Promise<NewNode | null> {
   await recover(store, recorder, session.id);
   const isResuming = params.prompt === null && !hasNoPrompt(params);
-  const answers = await settleAsks(store, recorder, session.id, isResuming ? "resume" : "new-prompt");
+  // A session without a node has no questions.
+  const answers = session.tip === null ? null : await settleAsks(store, recorder, session.id, isResuming ? "resume" : "new-prompt");
   if (isResuming && answers === null) await checkResumable(store, session);
   return firstNode(store, params, answers ?? []);
 }

@@ -43,7 +43,7 @@ export function writeKeptTree(shadow: ShadowRepository, { root, watched }: KeptC
     watched: watched.map(({ path, by, status }) => [path.toString("latin1"), by, status]),
     root: toRow(root),
   };
-  replaceFile(keptTreeFile(shadow), JSON.stringify(content), { file: 0o600, directory: 0o700 });
+  replaceFile(keptTreeFile(shadow), JSON.stringify(content), { file: 0o600, directory: 0o700, isFlushed: false });
 }
 
 /** Null if there is no file, or if it is damaged, of another version or of other rules. */

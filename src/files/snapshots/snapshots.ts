@@ -4,7 +4,7 @@ import { messageOf } from "../../protocol/api/error.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
 import { describeEntries } from "./describe-entries.ts";
 import { diffTrees, entriesBetween, patchBetween } from "./snapshot-diff.ts";
-import { runGit } from "../git.ts";
+import { runGit, type ShadowRepository } from "../git.ts";
 import { KeptTree, OutdatedError } from "./kept-tree.ts";
 import { readKeptTree, writeKeptTree } from "./kept-tree-file.ts";
 import { findStored, loadKeptTree } from "./load-kept-tree.ts";
@@ -27,17 +27,11 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const innerRepositories = new Map<string, string[]>();
   const shadow = (project: string) => shadowRepository(options, project);
 
-  const memory = createTreeMemory(readStored);
-
-  function readStored(project: string): KeptTree | null {
-    const excludes = excludesOf(project, options.leaveOut);
-    const stored = process.platform === "linux" ? readKeptTree(shadow(project), excludes) : null;
-    if (stored === null) return null;
-    innerRepositories.set(project, stored.innerRepositories);
-    const tree = new KeptTree(shadow(project), stored, (paths) => findStored(shadow(project), excludes, paths));
-    tree.isChanged = false;
-    return tree;
-  }
+  const memory = createTreeMemory((project) => {
+    const stored = readStored(shadow(project), options.leaveOut);
+    if (stored !== null) innerRepositories.set(project, stored.innerRepositories);
+    return stored?.tree ?? null;
+  });
 
   /** git takes the snapshot and updates the shadow's index. */
   async function takeWithGit(project: string): Promise<string> {
@@ -76,14 +70,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     isFast: async (project) => memory.has(project),
     async save(project) {
       const tree = await memory.get(project);
-      if (tree === null || !tree.isChanged) return;
-      const rules = { excludes: excludesOf(project, options.leaveOut), innerRepositories: innerRepositories.get(project) ?? [] };
-      try {
-        writeKeptTree(shadow(project), tree.content, rules);
-        tree.isChanged = false;
-      } catch {
-        // Without the file git takes the first snapshot of the next process, which only costs time.
-      }
+      if (tree?.isChanged) storeTree(shadow(project), tree, { leaveOut: options.leaveOut, inner: innerRepositories.get(project) ?? [] });
     },
     async find(project, id) {
       if (!/^[0-9a-f]{7,40}$/.test(id)) return null;
@@ -107,6 +94,25 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       return restoreTree(shadow(project), now, to);
     },
   };
+}
+
+/** The tree that an earlier process stored; null if there is none for these rules. */
+function readStored(shadow: ShadowRepository, leaveOut: readonly string[]): { tree: KeptTree; innerRepositories: string[] } | null {
+  const excludes = excludesOf(shadow.project, leaveOut);
+  const stored = process.platform === "linux" ? readKeptTree(shadow, excludes) : null;
+  if (stored === null) return null;
+  const tree = new KeptTree(shadow, stored, (paths) => findStored(shadow, excludes, paths));
+  tree.isChanged = false;
+  return { tree, innerRepositories: stored.innerRepositories };
+}
+
+function storeTree(shadow: ShadowRepository, tree: KeptTree, { leaveOut, inner }: { leaveOut: readonly string[]; inner: string[] }): void {
+  try {
+    writeKeptTree(shadow, tree.content, { excludes: excludesOf(shadow.project, leaveOut), innerRepositories: inner });
+    tree.isChanged = false;
+  } catch {
+    // Without the file git takes the first snapshot of the next process, which only costs time.
+  }
 }
 
 /** Projects whose files stay in memory. One process works in few projects at a time. */

@@ -25,7 +25,16 @@ export function realPath(path: string): string | null {
  * programs that run at the next login.
  */
 export function isTooBroad(directory: string, home: string): boolean {
-  return `${realPath(home) ?? home}${sep}`.startsWith(directory === sep ? sep : `${realPath(directory) ?? directory}${sep}`);
+  return `${realHome(home)}${sep}`.startsWith(directory === sep ? sep : `${realPath(directory) ?? directory}${sep}`);
+}
+
+const realHomes = new Map<string, string>();
+
+/** Resolved once: no tool can replace the home directory. */
+function realHome(home: string): string {
+  const real = realHomes.get(home) ?? realPath(home);
+  if (real !== null) realHomes.set(home, real);
+  return real ?? home;
 }
 
 /** The path without symbolic links. Its end may be missing: then only the existing directories are resolved. */

@@ -2,7 +2,12 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-type Modes = { file: number; directory: number };
+type Modes = {
+  file: number;
+  directory: number;
+  /** False for a file that may be lost with the machine's power, such as a cache: the disk needs some milliseconds. Default: true. */
+  isFlushed?: boolean;
+};
 
 /** An existing file gets exactly the given mode; for a new one the umask applies. */
 export function replaceFile(path: string, text: string, modes: Modes): void {
@@ -28,7 +33,7 @@ function writeTemporary(path: string, text: string, modes: Modes, publish: (temp
   const temporary = `${path}.${process.pid}-${crypto.randomUUID()}.tmp`;
   mkdirSync(dirname(path), { recursive: true, mode: modes.directory });
   try {
-    writeFileSync(temporary, text, { mode: modes.file, flag: "wx", flush: true });
+    writeFileSync(temporary, text, { mode: modes.file, flag: "wx", flush: modes.isFlushed ?? true });
     publish(temporary);
   } catch (error) {
     rmSync(temporary, { force: true });

@@ -35,7 +35,7 @@ const systemDirectories = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 const overflowUid = 65_534;
 
 export function createProgramSearch({ env, home, directories, writable = [] }: ProgramSearchOptions): ProgramSearch {
-  const projects = directories.filter((directory) => !isTooBroad(directory, home));
+  const projects = [...new Set(directories)].filter((directory) => !isTooBroad(directory, home));
   const places = [...projects, env["TMPDIR"] || tmpdir(), ...writable].map((place) => realPath(place) ?? place);
   return { path: searchPath(env), untrusted: [...new Set(places)] };
 }
@@ -66,7 +66,7 @@ function candidates(name: string, { path }: ProgramSearch): string[] {
   if (isAbsolute(name)) return [name];
   // A relative path would depend on the working directory, which may be a project.
   if (name.includes(sep)) return [];
-  return path.split(delimiter).flatMap((directory) => (isAbsolute(directory) ? [join(directory, name)] : []));
+  return [...new Set(path.split(delimiter))].flatMap((directory) => (isAbsolute(directory) ? [join(directory, name)] : []));
 }
 
 /** PATH for a program that runs outside of the sandbox: without relative entries and without those that are refused. */
@@ -88,7 +88,7 @@ export function trustedEnvironment(env: Environment, search: ProgramSearch): Rec
 
 /** Null if the program may run outside. Checks its name in PATH, every link that the name leads to, and the file. */
 export function reasonToRefuse(path: string, untrusted: readonly string[]): string | null {
-  for (const place of [path, ...linkChain(path)]) {
+  for (const place of new Set([path, ...linkChain(path)])) {
     const root = rootOf(place, untrusted);
     if (root !== undefined) return `it is in ${root}, where tools can write`;
     const open = parentsOf(place).find(isOpenDirectory);

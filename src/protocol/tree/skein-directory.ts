@@ -9,3 +9,7 @@ export const gitignoreTexts = {
   private: `${[".gitignore", ...ownFiles].join("\n")}\n`,
   committed: `${ownFiles.join("\n")}\n`,
 };
+
+export function planFilePath(project: string): string {
+  return `${project}/.skein/plan.md`;
+}

@@ -25,7 +25,7 @@ describe("a list of system calls", () => {
 
   test("the text of a list has no zero, so that it fits into a variable", () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
-    expect(encodeText(bytes)).toMatch(/^[0-o]+$/);
+    expect(encodeText(bytes)).toMatch(/^[A-Za-z0-9+/]+$/);
     expect(encodeText(bytes)).toHaveLength(344);
   });
 });

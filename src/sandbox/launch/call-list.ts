@@ -1,6 +1,5 @@
 // A list of system calls as data. skein writes it, and a launcher runs it in a process that then becomes another program.
 // Two launchers run the same list: the native one (native/launcher.c) and, where that can't run, `launcher.ts`.
-import { constants } from "node:os";
 import { type CallName, callNumber } from "./syscalls.ts";
 
 /** The result of an earlier call, for example an open file. A call that uses the result of a failed one is skipped. */
@@ -23,9 +22,6 @@ const maxArguments = 6;
 export const onErrorCode = { fail: 0, ignore: 1, "ignore-missing": 2, "ignore-existing": 3 };
 export const maxResults = 1024;
 const rowBytes = 40;
-const headerBytes = 12;
-const errorNameBytes = 16;
-const errorNameCount = 134;
 
 export class CallList {
   readonly #rows: Row[] = [];
@@ -134,11 +130,10 @@ export class CallList {
   /** Null if a launcher can't run it: it has too many results. */
   encode(): Uint8Array | null {
     if (this.#nextSlot > maxResults) return null;
-    const errorNames = this.data(errorNameTable());
-    const header = new Uint32Array([this.#rows.length, this.#dataLength, errorNames.offset]);
+    const header = new Uint32Array([this.#rows.length, this.#dataLength]);
     const rows = new DataView(new ArrayBuffer(this.#rows.length * rowBytes));
     this.#rows.forEach((row, index) => writeRow(rows, index * rowBytes, row));
-    return Buffer.concat([new Uint8Array(header.buffer, 0, headerBytes), new Uint8Array(rows.buffer), ...this.#data]);
+    return Buffer.concat([new Uint8Array(header.buffer), new Uint8Array(rows.buffer), ...this.#data]);
   }
 
   #add({ operation: number, args, slot, what, onError }: NewRow): void {
@@ -184,27 +179,8 @@ function writeRow(view: DataView, at: number, row: Row): void {
   row.values.forEach((value, index) => view.setInt32(at + 16 + 4 * index, value | 0, true));
 }
 
-/** The names of errors by their number, in fields of equal length. */
-function errorNameTable(): Uint8Array {
-  const table = Buffer.alloc(errorNameBytes * errorNameCount);
-  for (const [name, number] of Object.entries(constants.errno)) {
-    if (number > 0 && number < errorNameCount) table.write(name.slice(0, errorNameBytes - 1), number * errorNameBytes);
-  }
-  return table;
-}
-
-const sixBits = 0x3f;
-const firstCharacter = 0x30;
-
-/** Bytes as text without zeros, for an environment variable: six bits are one character from "0" on. */
+/** Bytes as base64 for an environment variable. Zeros at the end replace its padding, which the launcher can't read. */
 export function encodeText(bytes: Uint8Array): string {
-  const text = Buffer.alloc(Math.ceil(bytes.length / 3) * 4);
-  for (let from = 0, to = 0; from < bytes.length; from += 3, to += 4) {
-    const bits = (bytes[from]! << 16) | ((bytes[from + 1] ?? 0) << 8) | (bytes[from + 2] ?? 0);
-    text[to] = firstCharacter + ((bits >> 18) & sixBits);
-    text[to + 1] = firstCharacter + ((bits >> 12) & sixBits);
-    text[to + 2] = firstCharacter + ((bits >> 6) & sixBits);
-    text[to + 3] = firstCharacter + (bits & sixBits);
-  }
-  return text.toString("latin1");
+  const missing = (3 - (bytes.length % 3)) % 3;
+  return Buffer.concat([bytes, new Uint8Array(missing)]).toString("base64");
 }

@@ -22,8 +22,6 @@ import { latestTurnsBy, subSessions } from "./tables/sub-sessions.ts";
 import { projectRecords, saveCallFiles, saveTurnFiles, turnFiles, turnRecords } from "./tables/turn-files.ts";
 import { drafts, openTurns, turn, turnsOf } from "./tables/turns.ts";
 import { appendNode, endTurn, recordNativeId, saveDraft, startTurn } from "./tables/write-turn.ts";
-import { purge } from "./upkeep/purge.ts";
-import { verify } from "./upkeep/verify.ts";
 
 export type StoreOptions = {
   /** ":memory:" stores nothing on disk. */
@@ -79,8 +77,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       latestTurnsBy: (_, ...params: Parameters<Store["latestTurnsBy"]>) => latestTurnsBy(db, self(), ...params),
       importOutput: (_, ...params: Parameters<Store["importOutput"]>) => importOutput(db, files, ...params),
       readOutput: (_, identifier: string) => readOutput(db, files, identifier),
-      purge: (_, request: PurgeRequest) => purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, self(), request),
-      verify: (_, request: Parameters<Store["verify"]>[0]) => verify(db, files, self(), request),
+      // Both are loaded at their first call, because a run needs neither.
+      purge: async (_, request: PurgeRequest) => {
+        const { purge } = await import("./upkeep/purge.ts");
+        return purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, self(), request);
+      },
+      verify: async (_, request: Parameters<Store["verify"]>[0]) => (await import("./upkeep/verify.ts")).verify(db, files, self(), request),
       close: async () => {
         await releaseAll(db, leases);
         files.close();

@@ -40,7 +40,7 @@ export type ExternalAgentDeps = {
   /** Each tree has its own configuration directory below this one. */
   configRoot: string;
   /** Returns the command that runs `request.command` in the sandbox of this turn. */
-  sandboxCommand: (turn: TurnInput, request: SandboxRequest) => SandboxedCommand;
+  sandboxCommand: (turn: TurnInput, request: SandboxRequest) => Promise<SandboxedCommand>;
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   vendorAccess: VendorAccessDeps;
 };
@@ -226,7 +226,7 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
   if (adapter.signIn?.linkedAs !== undefined) linkConfigFile(launch.configDir, adapter.signIn.linkedAs, access.signInFile);
   const own = moveLoaderVariables({ ...adapter.env(launch), ...input.env });
   const user = moveLoaderVariables(cliEnvironment(deps.env, access));
-  const { command, env, limits, watchGuards } = deps.sandboxCommand(input, {
+  const { command, env, limits, watchGuards } = await deps.sandboxCommand(input, {
     command: [...user.args, ...own.args, program.path, ...adapter.args(launch)],
     // A link that a tool made could lead to a secret.
     readable: program.isTrusted ? [packageOf(program.path)] : [],

@@ -66,10 +66,20 @@ struct row {
 struct header {
   uint32_t rows;
   uint32_t data;
-  uint32_t error_names;
 };
 
-enum { ERROR_NAME_BYTES = 16, ERROR_NAMES = 134 };
+/* The errors that the calls of a list can have. Their numbers are the same on both machines. */
+static const struct {
+  uint8_t number;
+  char name[15];
+} errors[] = {
+    {1, "EPERM"}, {2, "ENOENT"}, {5, "EIO"}, {7, "E2BIG"}, {8, "ENOEXEC"}, {9, "EBADF"}, {11, "EAGAIN"}, {12, "ENOMEM"},
+    {13, "EACCES"}, {14, "EFAULT"}, {16, "EBUSY"}, {17, "EEXIST"}, {18, "EXDEV"}, {19, "ENODEV"}, {20, "ENOTDIR"},
+    {21, "EISDIR"}, {22, "EINVAL"}, {23, "ENFILE"}, {24, "EMFILE"}, {26, "ETXTBSY"}, {27, "EFBIG"}, {28, "ENOSPC"},
+    {30, "EROFS"}, {34, "ERANGE"}, {36, "ENAMETOOLONG"}, {38, "ENOSYS"}, {39, "ENOTEMPTY"}, {40, "ELOOP"}, {75, "EOVERFLOW"},
+    {87, "EUSERS"}, {95, "EOPNOTSUPP"}, {97, "EAFNOSUPPORT"}, {98, "EADDRINUSE"}, {99, "EADDRNOTAVAIL"}, {116, "ESTALE"},
+    {122, "EDQUOT"},
+};
 
 static const char prefix[] = "SKEIN_LAUNCH";
 
@@ -85,13 +95,13 @@ __attribute__((noreturn)) static void end(long code) {
   for (;;) CALL(SYS_exit_group, code);
 }
 
-__attribute__((noreturn)) static void fail(const uint8_t *data, const struct header *header, uint32_t message, long error) {
-  print((const char *)data + message);
+__attribute__((noreturn)) static void fail(const char *message, long error) {
+  const char *name = "unknown error";
+  for (uint32_t index = 0; index < sizeof errors / sizeof *errors; index += 1)
+    if (errors[index].number == error) name = errors[index].name;
+  print(message);
   print(": ");
-  if (error > 0 && error < ERROR_NAMES && data[header->error_names + error * ERROR_NAME_BYTES])
-    print((const char *)data + header->error_names + error * ERROR_NAME_BYTES);
-  else
-    print("unknown error");
+  print(name);
   print("\n");
   end(FAILED);
 }
@@ -102,10 +112,18 @@ static int is_launch_variable(const char *text) {
   return 1;
 }
 
-/* Decodes 4 characters to 3 bytes. Six bits are one character from '0' on. */
+/* The value of a character of base64. */
+static uint32_t six_bits(char character) {
+  if (character >= 'a') return character - 'a' + 26;
+  if (character >= 'A') return character - 'A';
+  if (character >= '0') return character - '0' + 52;
+  return character == '+' ? 62 : 63;
+}
+
+/* Decodes base64 without padding. */
 static uint8_t *decode(const char *text, uint8_t *out) {
   for (; text[0] && text[1] && text[2] && text[3]; text += 4) {
-    uint32_t bits = (uint32_t)(text[0] - '0') << 18 | (uint32_t)(text[1] - '0') << 12 | (uint32_t)(text[2] - '0') << 6 | (uint32_t)(text[3] - '0');
+    uint32_t bits = six_bits(text[0]) << 18 | six_bits(text[1]) << 12 | six_bits(text[2]) << 6 | six_bits(text[3]);
     *out++ = bits >> 16;
     *out++ = bits >> 8;
     *out++ = bits;
@@ -291,7 +309,7 @@ __attribute__((noreturn, used)) void launch(long *stack) {
     if (row->on_error == MAY_FAIL) continue;
     if (row->on_error == MAY_BE_MISSING && result == -NO_ENTRY) continue;
     if (row->on_error == MAY_EXIST && result == -EXISTS) continue;
-    fail(data, header, row->message, -result);
+    fail((const char *)data + row->message, -result);
   }
   /* A list without a last row that executes is no list of skein. */
   end(FAILED);

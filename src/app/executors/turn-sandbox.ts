@@ -1,0 +1,146 @@
+// Builds the sandbox of a turn: its rules, private directories, placeholders and guards. Starts executors in it, and builds the
+// command for external CLIs. Loaded with the first tool call, or while the model answers.
+import { mkdirSync, readdirSync, realpathSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import type { SandboxedCommand, SandboxRequest } from "../../agents/external/turn/external-agent.ts";
+import { startExecutor, type StartedExecutor } from "../../executor/client.ts";
+import { toolEnvironment } from "../../executor/environment.ts";
+import { isTooBroad } from "../../kit/files/path-status.ts";
+import type { SessionTag } from "../../protocol/api/policy.ts";
+import { sessionTagVariables } from "../../sandbox/enclosing-session.ts";
+import type { NamedPaths } from "../../sandbox/git-config.ts";
+import { configuredPaths } from "../../sandbox/protected-paths.ts";
+import { createSandboxRules, describeSandbox, mountedGuards, type PathRule, type SandboxRules, sortByDepth } from "../../sandbox/rules.ts";
+import { moveLoaderVariables, sandboxCommand, type SandboxSupport } from "../../sandbox/sandbox-command.ts";
+import type { AppContext } from "../app-context.ts";
+import { holdConfiguredPaths, holdGitPlaceholders } from "./git-placeholders.ts";
+import { createGuardWatch, type GuardWatch, lostGuardText } from "./guard-watch.ts";
+import { resolveTurn } from "./resolve-turn.ts";
+import { canGuard, protectionOf, refuseLinks, sandboxes, type SandboxedTurn, supportFor } from "./sandbox-scope.ts";
+import { createScratchDirectory, makeAccessible, removePrivateDirectory } from "./scratch-directory.ts";
+import { addToolDirectories } from "./tool-directories.ts";
+
+export type Cleanup = () => void;
+
+type SandboxDeps = {
+  support: SandboxSupport;
+  /** Gets the functions that remove what the sandbox leaves. Call them when no process runs in it any more. */
+  cleanups: Cleanup[];
+};
+
+const maxTempAgeMs = 7 * 24 * 3_600_000;
+
+/** The guards must be started after it. */
+export function startTurnExecutor(
+  ctx: AppContext,
+  turn: SandboxedTurn,
+  deps: SandboxDeps,
+): { executor: StartedExecutor; guards: GuardWatch } {
+  const { rules, info, guards, support } = sandboxFor(ctx, turn, deps);
+  const { args, env } = moveLoaderVariables(toolEnvironment(ctx.env, info));
+  const { selfCommand } = ctx;
+  const inner = [...args, ...selfCommand, "__executor", JSON.stringify(info)];
+  const cwd = turn.directory;
+  const sandboxed = sandboxCommand({ command: inner, cwd, rules, support, selfCommand });
+  const launch = { command: sandboxed.command, launchEnv: sandboxed.env, env, cwd };
+  return { executor: startExecutor({ ...launch, sandbox: info, root: turn.root }), guards };
+}
+
+/** The first process of a pid namespace must reap orphans, which no agent's CLI does. */
+const reaper = ["/bin/sh", "-c", '"$@"; exit $?', "sh"];
+
+/** The command that starts another program in the turn's sandbox. */
+export function turnSandboxCommand(ctx: AppContext, turn: SandboxedTurn, request: SandboxRequest, deps: SandboxDeps): SandboxedCommand {
+  const { support, rules, info, guards } = sandboxFor(ctx, turn, deps);
+  const pathRules = (access: PathRule["access"], paths: string[]) => paths.map((path) => ({ path: realpathSync(path), access }));
+  const wider: SandboxRules | null =
+    rules === null
+      ? null
+      : {
+          ...rules,
+          rules: sortByDepth([...rules.rules, ...pathRules("read", request.readable), ...pathRules("write", request.writable)]),
+          ...(request.port === null ? {} : { port: request.port }),
+        };
+  const inner = support.processes === "no" ? request.command : [...reaper, ...request.command];
+  const { command, env } = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support, selfCommand: ctx.selfCommand });
+  const { maxProcesses, maxMemoryBytes } = info;
+  const watchGuards = (onLost: (message: string) => void): (() => void) => {
+    guards.start((path) => onLost(lostGuardText(path)));
+    return guards.close;
+  };
+  const agentEnv = { ...env, TMPDIR: info.temp, ...sessionTagVariables(sessionTagOf(turn)) };
+  return { command, env: agentEnv, limits: { maxProcesses, maxMemoryBytes }, watchGuards };
+}
+
+function sandboxFor(ctx: AppContext, namedTurn: SandboxedTurn, deps: SandboxDeps) {
+  const { cleanups } = deps;
+  const support = supportFor(namedTurn.policy, deps.support);
+  // The rules open these paths without following links. A link that appears after this makes the start fail.
+  const turn = sandboxes(support, namedTurn.policy) ? resolveTurn(namedTurn, ctx.paths.state) : namedTurn;
+  const { policy, project, directory } = turn;
+  const { temp, copies } = makeTemp(ctx, namedTurn, cleanups);
+  if (policy.name === "workspace") {
+    const projects = [project, directory].filter((path) => !isTooBroad(path, ctx.paths.home));
+    addToolDirectories(ctx.paths.state, [...projects, ...policy.addDirs, ...policy.allowWrite]);
+  }
+  const isGuarded = canGuard(policy, support);
+  const writable = isGuarded ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
+  const { home, config, data, state, cache } = ctx.paths;
+  const protection = isGuarded ? protectionOf(ctx, turn) : null;
+  const configured = protection === null ? null : configuredPaths(protection);
+  if (protection !== null && configured !== null) refuseLinks(protection, configured);
+  for (const path of new Set(writable)) cleanups.push(holdGitPlaceholders(state, path));
+  if (configured !== null) cleanups.push(holdConfiguredPaths(state, missingPaths(configured, project, home)));
+  const untagged = createSandboxRules(policy, {
+    project,
+    directory,
+    home,
+    own: { config, data, state, cache },
+    temp,
+    copies,
+    isRoot: process.getuid?.() === 0,
+    env: ctx.env,
+    unixSockets: ctx.config.values.unixSockets,
+  });
+  const rules: SandboxRules = { ...untagged, sessionTag: sessionTagOf(turn) };
+  const isSandboxed = sandboxes(support, policy);
+  // A profile of macOS protects a path by its name, and needs no watch.
+  const guards = createGuardWatch(
+    isGuarded && support.tier === "namespaces" ? mountedGuards(policy, { project, directory, home, env: ctx.env }) : [],
+  );
+  return { support, rules: isSandboxed ? rules : null, info: describeSandbox(rules, policy, isSandboxed), guards };
+}
+
+/** Paths that get a placeholder if they are missing: else a tool could create them, with hooks or settings in them. */
+function missingPaths({ hooks, includes }: NamedPaths, project: string, home: string): NamedPaths {
+  return { hooks: [...hooks, ...(isTooBroad(project, home) ? [] : [join(project, ".skein")])], includes };
+}
+
+function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {
+  return { session: root, nesting };
+}
+
+/** The directories stay for the session's next turn; unused ones are removed after a week. Each executor has its own `copies`. */
+function makeTemp(
+  ctx: AppContext,
+  { root, policy, project, directory }: SandboxedTurn,
+  cleanups: Cleanup[],
+): { temp: string; copies: string } {
+  const tempRoot = join(ctx.paths.data, "tmp");
+  const parent = ctx.ephemeral ? createScratchDirectory(ctx.paths.data) : join(tempRoot, root);
+  cleanups.push(() => (ctx.ephemeral ? removePrivateDirectory(parent) : makeAccessible(parent)));
+  const temp = join(parent, "files");
+  const copies = join(parent, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16));
+  for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  utimesSync(temp, new Date(), new Date());
+  if (!ctx.ephemeral) setTimeout(() => removeOldTemps(tempRoot), 0).unref();
+  return { temp: realpathSync(temp), copies: realpathSync(copies) };
+}
+
+function removeOldTemps(tempRoot: string): void {
+  for (const name of readdirSync(tempRoot)) {
+    const directory = join(tempRoot, name);
+    const usedAt = statSync(join(directory, "files"), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - usedAt > maxTempAgeMs) removePrivateDirectory(directory);
+  }
+}

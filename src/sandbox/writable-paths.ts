@@ -1,0 +1,19 @@
+// The directories that a policy lets tools write, with the repositories that commits there write.
+import { isTooBroad } from "../kit/files/path-status.ts";
+import type { Policy } from "../protocol/api/policy.ts";
+import { writableGitPaths } from "./git-paths.ts";
+
+export type WritablePaths = {
+  project: string;
+  directory: string;
+  home: string;
+  /** The user's environment. */
+  env?: Record<string, string | undefined>;
+};
+
+export function writablePaths(policy: Policy, { project, directory, home }: WritablePaths): string[] {
+  if (policy.name !== "workspace") return [];
+  const projectPaths = [project, directory].filter((path) => !isTooBroad(path, home));
+  const all = [...new Set([...projectPaths, ...policy.addDirs, ...policy.allowWrite])];
+  return [...new Set([...all, ...all.flatMap(writableGitPaths)])];
+}
