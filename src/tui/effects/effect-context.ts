@@ -7,6 +7,7 @@ import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 import type { Bindings } from "../keys/bindings.ts";
 import type { UnsentStore } from "../composer/unsent.ts";
 import type { SessionFollow } from "./follow.ts";
+import { screenHint } from "../model/screen-hint.ts";
 import type { Effect, UpdateMessage } from "../model/state.ts";
 import type { Suspender } from "../terminal/suspend.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -45,6 +46,8 @@ export type EffectContext = {
     /** Returns the changed text. Throws if the editor fails. */
     editText: (command: string, text: string) => Promise<string>;
   };
+  /** Takes back the last graft, move or rename. Undefined if there is none. */
+  lastChange?: { text: string; takeBack: () => Promise<Session> };
   /** Called for each session that becomes visible. The last one can be resumed later. */
   onSession: (session: Session) => void;
   /** The feed of the visible session. */
@@ -77,7 +80,7 @@ export function requireSession({ session }: EffectContext): Session {
 }
 
 export function describeError(error: unknown): { text: string; hint: string | null } {
-  return { text: messageOf(error), hint: error instanceof Fault ? (error.hint ?? null) : null };
+  return { text: messageOf(error), hint: error instanceof Fault ? screenHint(error.hint ?? null) : null };
 }
 
 /** The label of a session for a notice: without control characters, at most 60 characters. */

@@ -4,11 +4,15 @@ import { shortId } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { hintFor } from "../keys/hint.ts";
 import { sessionTitle, setSession, requireSession, type EffectHandlers, type EffectContext } from "./effect-context.ts";
+import { plainLine } from "../layout/wrap.ts";
+import { showSession } from "./follow.ts";
 import { goTo } from "./turns.ts";
 
 const maxSessions = 500;
 
-export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy" | "export"> = {
+export const treeEffects: EffectHandlers<
+  "read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy" | "export" | "take back change"
+> = {
   /** Reads the whole tree only if its signature changed: a turn started or ended, or an idle session changed. */
   "read tree": async (ctx, { reading, signature: previous, afterMs }) => {
     const { api, send, project } = ctx;
@@ -31,20 +35,30 @@ export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compar
   compare: async ({ api, directory, send }, { a, b }) =>
     send({ type: "compared", comparison: await api.branch.compare({ a, b, directory }) }),
   graft: async (ctx, { from }) => {
-    const into = requireSession(ctx).id;
+    const { id: into } = requireSession(ctx);
+    const { tip } = await ctx.api.session.find({ wanted: into, directory: ctx.directory });
     const node = await ctx.api.graft.make({ from, into });
     const session = await ctx.api.session.find({ wanted: into, directory: ctx.directory });
-    await goTo(ctx, session, `grafted into ${sessionTitle(session)} as ${shortId(node.id)}; the next turn gets it`);
+    ctx.lastChange = { text: "the graft", takeBack: () => ctx.api.session.move({ session: into, node: tip }) };
+    await goTo(ctx, session, `grafted into ${sessionTitle(session)} as ${shortId(node.id)}; the next turn gets it; ${wayBack(ctx)}`);
   },
   rename: async (ctx, { name, session: id = requireSession(ctx).id }) => {
-    const { api, send } = ctx;
-    const session = await api.session.rename({ session: id, name });
-    if (session.id === ctx.session?.id) {
-      setSession(ctx, session);
-      send({ type: "set", fields: { session } });
-    }
-    send({ type: "tree", message: { type: "changed" } });
-    send({ type: "notice", text: `renamed to ${sessionTitle(session)}` });
+    const { name: before } = await ctx.api.session.find({ wanted: id, directory: ctx.directory });
+    const session = await ctx.api.session.rename({ session: id, name });
+    // A session without a name can't get that back.
+    if (before === null) delete ctx.lastChange;
+    else ctx.lastChange = { text: "the rename", takeBack: () => ctx.api.session.rename({ session: id, name: before }) };
+    showRenamed(ctx, session);
+    ctx.send({ type: "notice", text: `renamed to ${sessionTitle(session)}${before === null ? "" : `; ${wayBack(ctx)}`}` });
+  },
+  "take back change": async (ctx) => {
+    const change = ctx.lastChange;
+    if (change === undefined) return ctx.send({ type: "notice", text: "there is no graft, move or rename to take back" });
+    const session = await change.takeBack();
+    delete ctx.lastChange;
+    showRenamed(ctx, session);
+    if (session.id === ctx.session?.id) await showSession(ctx, session.id);
+    ctx.send({ type: "notice", text: `took back ${plainLine(change.text, 60)} in ${sessionTitle(session)}` });
   },
   archive: async ({ api, send }, { session }) => {
     const archived = await api.session.archive({ session });
@@ -63,6 +77,18 @@ export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compar
   },
 };
 
+function wayBack({ bindings }: EffectContext): string {
+  return `u in ${hintFor(bindings, "tree", "Space t")} takes it back`;
+}
+
+function showRenamed(ctx: EffectContext, session: Session): void {
+  if (session.id === ctx.session?.id) {
+    setSession(ctx, session);
+    ctx.send({ type: "set", fields: { session } });
+  }
+  ctx.send({ type: "tree", message: { type: "changed" } });
+}
+
 /** Shows a session. An archived one is restored. */
 async function goToSession(ctx: EffectContext, target: Session): Promise<void> {
   const session = target.archivedAt === null ? target : await ctx.api.session.restore({ session: target.id });
@@ -70,8 +96,11 @@ async function goToSession(ctx: EffectContext, target: Session): Promise<void> {
 }
 
 async function moveTo(ctx: EffectContext, node: string | null): Promise<void> {
-  const session = await ctx.api.session.move({ session: requireSession(ctx).id, node });
-  await goTo(ctx, session, `moved to ${node === null ? "the beginning" : shortId(node)}; files stay as they are`);
+  const { id } = requireSession(ctx);
+  const { tip } = await ctx.api.session.find({ wanted: id, directory: ctx.directory });
+  const session = await ctx.api.session.move({ session: id, node });
+  ctx.lastChange = { text: "the move", takeBack: () => ctx.api.session.move({ session: id, node: tip }) };
+  await goTo(ctx, session, `moved to ${node === null ? "the beginning" : shortId(node)}; files stay as they are; ${wayBack(ctx)}`);
 }
 
 /** Goes to a session, or to a node if no session matches. */

@@ -6,6 +6,7 @@ import type { SpawnedSession } from "../../protocol/tree/views.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
 import { withSubSessions } from "../../protocol/tree/usage.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
+import { screenHint } from "./screen-hint.ts";
 
 export type Block = { id: string } & (
   | { kind: "user" | "text" | "thinking" | "note"; text: string; isLive?: boolean }
@@ -196,5 +197,5 @@ export function turnBlocks(turn: Turn): Block[] {
     text: `${turn.status ?? "open"} · ${pluralize(turn.steps, "step")} · ${tokensText(spent.usage)} · ${costText(spent)}`,
   };
   if (turn.error === null || turn.status === "cancelled") return [line];
-  return [{ id: `error-${turn.id}`, kind: "error", text: turn.error.message, hint: turn.error.hint ?? null }, line];
+  return [{ id: `error-${turn.id}`, kind: "error", text: turn.error.message, hint: screenHint(turn.error.hint ?? null) }, line];
 }

@@ -216,6 +216,8 @@ export type Effect =
   | { type: "export"; file: string }
   | { type: "report"; topic: "diff" | "context" | "login" | "mcp" }
   | { type: "undo" | "redo" }
+  /** Takes back the last graft, move or rename of the tree panel. */
+  | { type: "take back change" }
   | TreeEffect
   | AgentsEffect
   | SessionsEffect

@@ -12,7 +12,7 @@ import { panelView, proseRows } from "./panel.ts";
 import { branchCount, rowKey, rowText, type TreeRow } from "./tree-outline.ts";
 import { chosenRow, type TreePanel } from "./tree.ts";
 
-const keys = "Enter go · f fork · d diff · p graft · r rename · x archive · / find · Esc";
+const keys = "Enter go · f fork · d diff · p graft · r rename · u undo · x archive · Esc";
 const labels = { fork: "name of the fork (optional)", rename: "new name", filter: "only lines with" };
 
 export function treeView(panel: TreePanel, area: OverlayArea): OverlayView {

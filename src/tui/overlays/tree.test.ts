@@ -217,3 +217,8 @@ test("a repeated reading of the tree causes no error after the screen went to a 
   await reading;
   expect(sent).toEqual([]);
 });
+
+test("u in the tree takes back the last graft, move or rename", () => {
+  const open = press({ ...normal }, "space", "t").state;
+  expect(press(open, "u").effects).toEqual([{ type: "take back change" }]);
+});

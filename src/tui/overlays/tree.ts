@@ -101,6 +101,7 @@ export const treeKeys: readonly PanelKey<TreePanel>[] = [
   { keys: ["p"], summary: "graft: add the conclusion of the branch to this session", run: graft },
   { keys: ["r"], summary: "rename the session", run: rename },
   { keys: ["x", "D"], summary: "archive the session; press twice", run: archive, asksTwice: true },
+  { keys: ["u"], summary: "take back the last graft, move or rename", run: (state) => step(state, { type: "take back change" }) },
   { keys: ["y"], summary: "copy the short id", run: copy },
   {
     keys: ["escape", "q"],

@@ -9,6 +9,7 @@ import { openViTerminal, type Terminal } from "../../support/tmux.ts";
 import { skeinCommand, sourceCommand, temporaryHome, vendorEnv, type TemporaryHome } from "../../support/temporary-home.ts";
 import { startInPty, type PtyProgram } from "../../support/pty.ts";
 
+const viEnv = { NO_COLOR: "1", SKEIN_KEYS: "vi" };
 const ready = /\[INSERT\] \[idle\]/;
 /** A space between words may already be on the screen, and is then not sent again. */
 const running = /bash ?sleep ?300/;
@@ -40,7 +41,7 @@ describe("the terminal", () => {
   for (const { ending, end, code } of endings)
     test(`${ending} during a turn restores the terminal and prints how to resume`, async () => {
       await runChatJourney(async ({ skein }) => {
-        await using screen = startInPty(skein, args, { program: shellWithSkein });
+        await using screen = startInPty(skein, args, { program: shellWithSkein, env: viEnv });
         await screen.until(ready);
         screen.type("take your time\r");
         await screen.until(running);
@@ -58,7 +59,7 @@ describe("the terminal", () => {
     await runChatJourney(async ({ skein }) => {
       const file = join(skein.root, "throw-now");
       const program = [...shell, ...sourceCommand("--preload", preload)];
-      await using screen = startInPty(skein, [...args, ...flags], { program, env: { NO_COLOR: "1", THROW_WHEN: file } });
+      await using screen = startInPty(skein, [...args, ...flags], { program, env: { ...viEnv, THROW_WHEN: file } });
       await screen.until(ready);
       screen.type("take your time\r");
       await screen.until(running);
@@ -79,7 +80,7 @@ describe("the terminal", () => {
 
   test.each([[[]], [["--inline"]]])("a closed terminal stops the turn, and no process remains %p", async (flags: string[]) => {
     await runChatJourney(async ({ skein }) => {
-      await using screen = startInPty(skein, [...args, ...flags]);
+      await using screen = startInPty(skein, [...args, ...flags], { env: viEnv });
       await screen.until(ready);
       screen.type("take your time\r");
       await screen.until(running);
@@ -194,7 +195,7 @@ describe("the terminal", () => {
     const server = startModelServer({ steps: [ask("First?"), ask("Second?")], final: "Thanks." });
     using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await using screen = startInPty(skein, args, { env: { NO_COLOR: "1", SKEIN_NOTIFY: "osc" } });
+      await using screen = startInPty(skein, args, { env: { ...viEnv, SKEIN_NOTIFY: "osc" } });
       await screen.until(ready);
       screen.type("go\r");
       await waitForAskTitles(screen, 1);
@@ -212,7 +213,7 @@ describe("the terminal", () => {
   test("the screen uses only the sixteen colours of the terminal, and none with NO_COLOR", async () => {
     await runChatJourney(async ({ skein }) => {
       const sent = async (env: Record<string, string>) => {
-        await using screen = startInPty(skein, args, { env });
+        await using screen = startInPty(skein, args, { env: { SKEIN_KEYS: "vi", ...env } });
         await screen.until(ready);
         screen.type("hello\r");
         await screen.until(/You ?said: ?hello[^]*── ?ok/);
