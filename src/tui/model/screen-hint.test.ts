@@ -24,7 +24,7 @@ test("hints on the screen name slash commands instead of flags", () => {
 
 test("the error of a failed turn has a hint for the screen", () => {
   const [error] = turnBlocks(
-    turnOf({ status: "failed", error: { kind: "network", message: "lost", hint: "continue with `skein run --resume`" } as never }),
+    turnOf({ status: "network", error: { kind: "network", message: "lost", hint: "continue with `skein run --resume`" } as never }),
   );
   expect(error).toMatchObject({ kind: "error", hint: "continue with /continue" });
 });
