@@ -5,6 +5,7 @@ import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import { Fault, type TurnError } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
 import type { Agent, AgentEvent, Executor, SettleReservation, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
+import { executorTools } from "../../protocol/api/tool-table.ts";
 import type { Limits } from "../../protocol/api/turn-options.ts";
 import { callsOf, textOf, type NewNode } from "../../protocol/tree/node.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
@@ -217,7 +218,7 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
   };
   const events = model.stream(request, context.signal, state.pauseGate)[Symbol.asyncIterator]();
   let next = events.next();
-  if (state.tools.length > 0) setTimeout(() => prepareTools(state), 0);
+  if (state.tools.length > 0) setTimeout(() => void context.keepFiles(), 0);
   try {
     for (;;) {
       const { value: event, done } = await next;
@@ -241,6 +242,10 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
         case "retry":
           yield { type: "transient", event: { type: "model.retried", attempt: event.attempt, waitMs: event.waitMs, error: event.error } };
           break;
+        case "call.started":
+          prepareTool(state, event.name);
+          yield { type: "transient", event };
+          break;
         default:
           yield { type: "transient", event };
       }
@@ -252,14 +257,17 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
   }
 }
 
-/** Starts the executor while the model answers, because setting up a sandbox takes some milliseconds. */
-function prepareTools({ deps, input, context }: LoopState): void {
+/**
+ * Starts the executor while the arguments of a call arrive, because setting up a sandbox takes some milliseconds. An answer
+ * without calls needs none.
+ */
+function prepareTool({ deps, input }: LoopState, name: string): void {
+  if (!Object.hasOwn(executorTools, name)) return;
   try {
     deps.executor(input);
   } catch {
-    // The first tool call reports the error.
+    // The tool call reports the error.
   }
-  void context.keepFiles();
 }
 
 function systemWithSchema(state: LoopState): string {
