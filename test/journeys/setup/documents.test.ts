@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { findCommand } from "../../../src/cli/commands/index.ts";
 import { parseArgs } from "../../../src/cli/parse/args.ts";
+import { slashNameOf } from "../../../src/protocol/api/slash-commands.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { pages, pageText, shellBlocks, skeinCalls, unmarkedCommands } from "../../support/documents.ts";
 import { homeWithFakeClis } from "../../support/fake-clis.ts";
@@ -86,6 +87,14 @@ describe("commands of the documents", () => {
         if ((await findCommand(name)) === null) problems.push(`${page}: skein ${words}`);
       }
     }
+    expect(problems).toEqual([]);
+  });
+
+  test("slash commands in the middle of a sentence exist", () => {
+    const directories = ["dev", "etc", "proc", "run", "sys", "tmp"];
+    const problems = pages
+      .flatMap((page) => [...pageText(page).matchAll(/`\/([a-z-]+)(?: [^`]*)?`/g)].map(([text, word = ""]) => ({ page, text, word })))
+      .filter(({ word }) => slashNameOf(word) === null && !directories.includes(word));
     expect(problems).toEqual([]);
   });
 
