@@ -183,7 +183,7 @@ describe("the terminal", () => {
       await press("C-l");
       expect(await waitUntilStill(terminal, skein), `seed ${seed}`).toBe(before);
       expect(before).toMatch(/\[(NORMAL|INSERT|COMMAND|SEARCH)\]/);
-      await press("C-c", "C-c");
+      await press("C-c", "C-c", "C-c");
       await until(/Resume with: skein tui .*\n\$/);
       await press("clear; stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
