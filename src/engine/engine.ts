@@ -141,7 +141,7 @@ export function createEngine(deps: EngineDeps): Api {
       takeBack: (params) => takeBack(deps, params),
       pause: async ({ session, force }) => (await load.pause()).pauseTurn(deps, session, { force }),
       resume: async ({ session }) => (await load.pause()).resumeTurn(deps, session),
-      list: async ({ endedSince }) => (deps.hasStore() ? (await deps.store()).listTurns(endedSince) : []),
+      list: async ({ endedSince }) => (deps.hasStore() ? (await load.readTree()).listTurns(await deps.store(), endedSince) : []),
     },
     ask: {
       list: async (params) => (await load.asks()).listAsks(deps, params),
@@ -155,7 +155,7 @@ export function createEngine(deps: EngineDeps): Api {
     team: lazy(async () => (await import("./teams/team-methods.ts")).createTeamMethods(deps)),
     session: {
       open: (params) => openSession(deps, params),
-      list: async (params) => (deps.hasStore() ? (await deps.store()).listSessions(params) : []),
+      list: async (params) => (deps.hasStore() ? (await load.readTree()).listSessions(await deps.store(), params) : []),
       tree: async ({ session, archived }) => treeOf(await deps.store(), session, archived ?? false),
       show: async ({ session }) => {
         const store = await deps.store();

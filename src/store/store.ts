@@ -96,6 +96,10 @@ export type Store = {
   turnsOf: (session: string) => Promise<Turn[]>;
   /** Turns that have not ended. The process that ran them may have exited. */
   openTurns: (session: string) => Promise<Turn[]>;
+  /** The texts that started these turns. A turn without one has no entry. */
+  prompts: (turns: string[]) => Promise<Map<string, string>>;
+  /** The texts that started the turns at the sessions' tips, by session. */
+  latestPrompts: (sessions: string[]) => Promise<Map<string, string>>;
   drafts: (turn: string) => Promise<Draft[]>;
   /** Open turns, then those that ended at `endedSince` or later (null: none), each latest first. */
   listTurns: (endedSince: number | null) => Promise<TurnInfo[]>;

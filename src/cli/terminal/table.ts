@@ -30,6 +30,31 @@ export function itemTable<Item>(
   return tableText(rows, { columns, ...options });
 }
 
+export type DroppableColumn<Item> = ItemColumn<Item> & {
+  title: string;
+  /** A narrow terminal drops the columns with the highest number first; 0 always stays. */
+  dropOrder: number;
+};
+
+const minLastColumn = 24;
+
+/** Drops empty columns, then others until the last column has enough room for a sentence. */
+export function fittingColumns<Item>(
+  columns: readonly DroppableColumn<Item>[],
+  items: readonly Item[],
+  width: number,
+): DroppableColumn<Item>[] {
+  const last = columns.at(-1);
+  const widthOf = ({ title, cell }: DroppableColumn<Item>) => Math.max(title.length, ...items.map((item) => Bun.stringWidth(cell(item))));
+  let visible = columns.filter((column) => column === last || items.some((item) => column.cell(item) !== ""));
+  while (visible.reduce((sum, column) => sum + (column === last ? minLastColumn : widthOf(column) + 2), 0) > width) {
+    const highest = Math.max(...visible.map(({ dropOrder }) => dropOrder));
+    if (highest === 0) break;
+    visible = visible.filter(({ dropOrder }) => dropOrder !== highest);
+  }
+  return visible;
+}
+
 /** Cuts `text` to at most `width` columns of a terminal, with an ellipsis at the cut. */
 export function cutToWidth(text: string, width: number): string {
   if (Bun.stringWidth(text) <= width) return text;

@@ -1,7 +1,11 @@
-// Reads from the tree: the request of the next turn at a node, the data of a handle, and full-text search of nodes.
+// Reads from the tree: the request of the next turn at a node, the data of a handle, full-text search of nodes, and lists
+// of sessions and turns with their prompts.
 import { decodeUtf8 } from "../../kit/text/cut-text.ts";
 import { Excerpt } from "../../kit/text/excerpt.ts";
 import type { Api, ContextView } from "../../protocol/api/api.ts";
+import type { TurnInfo } from "../../protocol/api/control.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import type { SessionFilter, Store } from "../../store/store.ts";
 import type { FoundNode, HandleContent } from "../../protocol/tree/views.ts";
 import type { EngineDeps } from "../engine.ts";
 import { findAgent } from "../turn/open-session.ts";
@@ -62,4 +66,22 @@ export async function searchNodes(deps: EngineDeps, { query, project, limit }: P
     return [{ node, session, snippet, marks, rank, before, after }];
   });
   return (await Promise.all(matches)).flat();
+}
+
+/** Sessions with the message of their latest turn, which tells the branches of one tree apart. */
+export async function listSessions(store: Store, filter: SessionFilter): Promise<Session[]> {
+  const sessions = await store.listSessions(filter);
+  const prompts = await store.latestPrompts(sessions.map(({ id }) => id));
+  return sessions.map((session) => withField(session, "latestPrompt", prompts.get(session.id)));
+}
+
+/** Turns with the message that started each. */
+export async function listTurns(store: Store, endedSince: number | null): Promise<TurnInfo[]> {
+  const turns = await store.listTurns(endedSince);
+  const prompts = await store.prompts(turns.map(({ turn }) => turn.id));
+  return turns.map((info) => withField(info, "prompt", prompts.get(info.turn.id)));
+}
+
+function withField<T extends object, Name extends keyof T>(value: T, name: Name, field: T[Name] | undefined): T {
+  return field === undefined ? value : { ...value, [name]: field };
 }

@@ -44,6 +44,7 @@ export const turnInfo = fields({
   pid: count.nullable().describe("the process that runs it; null if it has ended or is not visible from here"),
   session,
   turn,
+  prompt: z.string().optional().describe("the message that started the turn; only in lists"),
   left: hubOnly(fields({ tokens: count.nullable(), costUsd: z.number().nullable() }).optional()).describe(
     "the budget left for it and its sub-sessions; only of a running turn with a budget",
   ),

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { zeroSpent } from "../../protocol/tree/usage.ts";
 import { beginTurn, faultCode } from "../fixtures/begin-turn.ts";
-import { agentNode, okTurnEnd, newSession, newTurn, usage } from "../fixtures/samples.ts";
+import { agentNode, okTurnEnd, newSession, newTurn, usage, userNode } from "../fixtures/samples.ts";
 import type { Store } from "../store.ts";
 
 export function describeControl(store: () => Store): void {
@@ -30,6 +30,29 @@ export function describeControl(store: () => Store): void {
     await store().closeAsk(lease, ask.id, { outcome: "left" });
     expect(await store().asks(null)).toEqual([]);
     expect((await store().asks(ask.session)).map(({ outcome }) => outcome)).toEqual(["left"]);
+  });
+
+  test("the prompt of each turn is found, and that of a session's tip, also in a fork and after a move back", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    const { value: answer } = await store().appendNode(lease, turn.id, agentNode("one"));
+    await store().endTurn(lease, turn.id, okTurnEnd);
+    const { value: second } = await store().startTurn(lease, newTurn(userNode("second")));
+    await store().endTurn(lease, second.id, okTurnEnd);
+    const { value: resumed } = await store().startTurn(lease, newTurn(null));
+    const other = await beginTurn(store());
+    expect(Object.fromEntries(await store().prompts([turn.id, second.id, resumed.id, other.turn.id]))).toEqual({
+      [turn.id]: "please",
+      [second.id]: "second",
+      [other.turn.id]: "please",
+    });
+    const forked = await store().forkSession(session.id, answer.id, { name: null });
+    const empty = await store().createSession(newSession());
+    expect(Object.fromEntries(await store().latestPrompts([session.id, forked.id, empty.id]))).toEqual({
+      [session.id]: "second",
+      [forked.id]: "please",
+    });
+    await store().updateSession(session.id, { tip: answer.id });
+    expect(Object.fromEntries(await store().latestPrompts([session.id]))).toEqual({ [session.id]: "please" });
   });
 
   test("a message is queued until a turn takes it, and is taken once", async () => {

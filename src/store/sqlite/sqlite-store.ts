@@ -16,6 +16,7 @@ import { dropInput, queue, queueInput, takeInputs } from "./tables/inputs.ts";
 import { children, findNode, node, path, sessionNodes, sessionPath, treeNodes } from "./tables/nodes.ts";
 import { interruptedSession, listTurns, setState } from "./tables/running-turns.ts";
 import { sessionView } from "./tables/session-view.ts";
+import { latestPrompts, prompts } from "./tables/prompts.ts";
 import { createSession, findSession, forkSession, listSessions, requireSession, session, updateSession } from "./tables/sessions.ts";
 import { usage } from "./tables/spending.ts";
 import { latestTurnsBy, subSessions } from "./tables/sub-sessions.ts";
@@ -45,7 +46,7 @@ const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft, 
 const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };
 const importFunctions = { importSession, importedSession, storedNodes, importNodes };
 const nodeReads = { node, findNode, path, sessionPath, children, treeNodes, sessionNodes };
-const turnReads = { turn, turnsOf, openTurns, drafts, events, subSessions, asks, findAsk, queue, usage };
+const turnReads = { turn, turnsOf, openTurns, prompts, latestPrompts, drafts, events, subSessions, asks, findAsk, queue, usage };
 const fileReads = { turnFiles, turnRecords, projectRecords };
 const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, description, saveDescription };
 

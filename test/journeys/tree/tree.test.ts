@@ -23,6 +23,26 @@ async function conversation(skein: TemporaryHome): Promise<{ id: string; nodes: 
 
 const lastRequest = () => JSON.stringify(server.main().at(-1)?.body);
 
+test("list and ps show the message of each branch and turn, and a long name leaves room for it", async () => {
+  using skein = temporaryHome(vendorEnv(server.url));
+  const name = "a-long-name-that-used-to-take-the-whole-line";
+  for (const words of ["the first words of this tree", "the second words"])
+    await skein.run(["run", words, "--session", name, "-m", wireModels.anthropic]);
+  await skein.run(["run", "words of the fork", "-c", "--fork"]);
+  const { out: list } = await skein.run(["list"]);
+  expect(list).toMatch(/^\* +[0-9a-f]{8} .*  words of the fork$/m);
+  expect(list).toMatch(/^ +a-long-name\S* [0-9a-f]{8} .*  the second words$/m);
+  const { out: turns } = await skein.run(["ps", "--all"]);
+  for (const words of ["the first words of this", "the second words", "words of the fork"]) expect(turns).toContain(words);
+  await skein.run(["undo"]);
+  expect((await skein.run(["list"])).out).toMatch(/^\* .*  the second words$/m);
+  const sessions = (await skein.run(["list", "--json"])).json() as unknown as { latest_prompt: string; task: string }[];
+  expect(sessions.map(({ latest_prompt: prompt, task }) => [prompt, task])).toEqual([
+    ["the second words", "the first words of this tree"],
+    ["the second words", "the first words of this tree"],
+  ]);
+});
+
 describe("run on the tree", () => {
   test("run --at an old node makes a branch in a new session, and the old session keeps its tip", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
@@ -89,7 +109,7 @@ describe("sessions", () => {
     expect((await skein.run(["restore", "plan"])).code).toBe(0);
     expect((await skein.run(["restore", "plan"])).code).toBe(2);
     expect((await names()).sort()).toEqual(["main", "plan"]);
-    expect((await skein.run(["list"])).out).toContain("first words");
+    expect((await skein.run(["list"])).out).toContain("more");
   });
 
   test("a message that was added to a session is sent with the next turn", async () => {

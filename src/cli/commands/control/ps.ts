@@ -8,7 +8,7 @@ import { indentUnderParents, type IndentedTurn } from "../../../protocol/tree/tu
 import { countedTokens, withSubSessions } from "../../../protocol/tree/usage.ts";
 import type { CommandContext } from "../../parse/command.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
-import { itemTable, type ItemColumn } from "../../terminal/table.ts";
+import { fittingColumns, itemTable, type DroppableColumn } from "../../terminal/table.ts";
 import { reportCommand } from "../report-command.ts";
 
 const dayMs = 86_400_000;
@@ -30,14 +30,8 @@ TOKENS counts the same tokens as --max-tokens. TOKENS and COST include sub-sessi
   },
 });
 
-type PsColumn = ItemColumn<IndentedTurn> & {
-  title: string;
-  /** A narrow terminal drops the columns with the highest number first; 0 always stays. */
-  dropOrder: number;
-};
-
 function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: CommandContext): string {
-  const columns: PsColumn[] = [
+  const columns: DroppableColumn<IndentedTurn>[] = [
     { title: "SESSION", dropOrder: 0, cell: ({ row, depth }) => `${"  ".repeat(depth)}${shortId(row.session.id)}` },
     { title: "NAME", dropOrder: 1, cell: ({ row }) => oneLine(stripControls(row.session.name ?? ""), 24) },
     { title: "STATE", dropOrder: 0, cell: ({ row }) => stateText(row, style) },
@@ -49,25 +43,10 @@ function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: Comm
     { title: "TOKENS", align: "right", dropOrder: 3, cell: ({ row }) => shortCount(countedTokens(withSubSessions(row.turn).usage)) },
     { title: "COST", align: "right", dropOrder: 3, cell: ({ row }) => costText(withSubSessions(row.turn), { isTight: true }) },
     { title: "PROJECT", dropOrder: 7, cell: ({ row }) => shortPath(stripControls(row.session.project), home) },
-    { title: "TASK", dropOrder: 0, cell: ({ row }) => stripControls(row.session.task ?? "") },
+    { title: "TASK", dropOrder: 0, cell: ({ row }) => oneLine(stripControls(row.prompt ?? row.session.task ?? ""), 200) },
   ];
   const rows = indentUnderParents(turns);
-  return itemTable(rows, visibleColumns(columns, rows, out.columns), { width: out.columns, paintTitle: style.dim });
-}
-
-const minTaskWidth = 24;
-
-/** Drops empty columns, then others until the last column, the task, has `minTaskWidth`. */
-function visibleColumns(columns: readonly PsColumn[], rows: readonly IndentedTurn[], width: number): PsColumn[] {
-  const task = columns.at(-1);
-  const widthOf = ({ title, cell }: PsColumn) => Math.max(title.length, ...rows.map((row) => Bun.stringWidth(cell(row))));
-  let visible = columns.filter((column) => column === task || rows.some((row) => column.cell(row) !== ""));
-  while (visible.reduce((sum, column) => sum + (column === task ? minTaskWidth : widthOf(column) + 2), 0) > width) {
-    const highest = Math.max(...visible.map(({ dropOrder }) => dropOrder));
-    if (highest === 0) break;
-    visible = visible.filter(({ dropOrder }) => dropOrder !== highest);
-  }
-  return visible;
+  return itemTable(rows, fittingColumns(columns, rows, out.columns), { width: out.columns, paintTitle: style.dim });
 }
 
 function stateText({ state, turn }: TurnInfo, style: Style): string {

@@ -1,11 +1,12 @@
 // skein list: lists the sessions of this project and marks the current one.
+import { oneLine } from "../../../kit/text/cut-text.ts";
 import { ago } from "../../../kit/text/duration.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import { countFlag } from "../../parse/args.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
-import { itemTable, type ItemColumn } from "../../terminal/table.ts";
+import { fittingColumns, itemTable, type DroppableColumn } from "../../terminal/table.ts";
 import { reportCommand } from "../report-command.ts";
 
 export const list = reportCommand({
@@ -18,6 +19,8 @@ export const list = reportCommand({
     { name: "names", summary: "print only names or short ids, one per line (for shell completion)" },
     { name: "limit", value: "n", summary: "list at most n sessions (default 50)" },
   ],
+  notes: `TASK is the message of the session's latest turn. A narrow terminal shows fewer
+columns.`,
   async report(args, ctx) {
     const limit = countFlag(args, "limit", 50);
     const all = args.flags["all"] === true;
@@ -44,17 +47,24 @@ export const list = reportCommand({
 
 type TableContext = { current: string | undefined; all: boolean; width: number; style: Style };
 
-/** Omits the agents if all are native, and the projects unless sessions of all projects are listed. */
+/** Omits the agents if all are native, and the projects unless sessions of all projects are listed. TASK is the latest message. */
 function sessionTable(sessions: readonly Session[], { current, all, width, style }: TableContext): string {
   const hasAgents = sessions.some((session) => session.agent !== "native");
-  const columns: ItemColumn<Session>[] = [
-    { cell: ({ id }) => (id === current ? style.green("*") : " ") },
-    { title: "SESSION", cell: ({ id, name }) => (name === null ? shortId(id) : `${stripControls(name)} ${style.dim(shortId(id))}`) },
-    { title: "USED", cell: ({ updatedAt }) => ago(Date.now() - updatedAt) },
-    ...(hasAgents ? [{ title: "AGENT", cell: ({ agent }: Session) => stripControls(agent) }] : []),
-    { title: "MODEL", cell: ({ model }) => stripControls(model ?? "-") },
-    ...(all ? [{ title: "PROJECT", cell: ({ project }: Session) => stripControls(project) }] : []),
-    { title: "TASK", cell: ({ task }) => stripControls(task ?? "") },
+  const agent = ({ agent: name }: Session) => (hasAgents ? stripControls(name) : "");
+  const columns: DroppableColumn<Session>[] = [
+    { title: "", dropOrder: 0, cell: ({ id }) => (id === current ? style.green("*") : " ") },
+    {
+      title: "SESSION",
+      dropOrder: 0,
+      cell: ({ id, name }) => (name === null ? shortId(id) : `${oneLine(stripControls(name), maxName)} ${style.dim(shortId(id))}`),
+    },
+    { title: "USED", dropOrder: 1, cell: ({ updatedAt }) => ago(Date.now() - updatedAt) },
+    { title: "AGENT", dropOrder: 2, cell: agent },
+    { title: "MODEL", dropOrder: 3, cell: ({ model }) => stripControls(model?.replace(/^[^/]*\//, "") ?? "-") },
+    { title: "PROJECT", dropOrder: 0, cell: ({ project }) => (all ? stripControls(project) : "") },
+    { title: "TASK", dropOrder: 0, cell: ({ latestPrompt, task }) => oneLine(stripControls(latestPrompt ?? task ?? ""), 200) },
   ];
-  return itemTable(sessions, columns, { width, paintTitle: style.dim });
+  return itemTable(sessions, fittingColumns(columns, sessions, width), { width, paintTitle: style.dim });
 }
+
+const maxName = 32;

@@ -5,8 +5,8 @@ import type { Db } from "../db.ts";
 import { sql } from "../sql.ts";
 import { type Columns, readFields, type RowOf } from "./columns.ts";
 
-/** Fields that are not one column of this table: `tree` and `tip` come from other tables, `forkedFrom` from two columns. */
-type ComposedField = "tree" | "tip" | "forkedFrom";
+/** Fields that are not one column of this table: `tree`, `tip` and `latestPrompt` come from other tables, `forkedFrom` from two columns. */
+type ComposedField = "tree" | "tip" | "forkedFrom" | "latestPrompt";
 
 export const sessionColumns = {
   id: { column: "id" },
