@@ -29,14 +29,13 @@ for (const tier of ["namespaces", "landlock"]) {
     const child = skein.start(["run", "--session", "s", "-a", agent, "-"], { stdin: `${canary} again fake:hangs` });
     const seen: string[] = [];
     const before = turns();
-    while (turns() === before) {
+    // The CLI hangs, so it is seen at last, even if a scan of all processes takes long.
+    while (turns() === before || !seen.some((text) => text.includes("fake-cli"))) {
       seen.push(...argumentsOfAll());
       await Bun.sleep(1);
     }
-    seen.push(...argumentsOfAll());
     child.kill("SIGTERM");
     await child.exited;
-    expect(seen.filter((text) => text.includes("fake-cli")).length).toBeGreaterThan(0);
     expect(seen.filter((text) => text.includes(canary))).toEqual([]);
     expect(seen.filter((text) => text.includes(skein.root) && text.includes('"access":"none"'))).toEqual([]);
   });
