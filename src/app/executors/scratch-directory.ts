@@ -23,7 +23,7 @@ export function createScratchDirectory(data: string): string {
 export function removeScratchLeftovers(data: string): void {
   const parent = scratchRoot(data);
   try {
-    for (const name of readdirSync(parent)) if (isLeftover(parent, name)) rmSync(join(parent, name), { recursive: true, force: true });
+    for (const name of readdirSync(parent)) if (isLeftover(parent, name)) removePrivateDirectory(join(parent, name));
     for (const directory of [parent, data]) rmdirSync(directory);
   } catch {
     // There is no such directory, or something is in it.
