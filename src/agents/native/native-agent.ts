@@ -87,7 +87,8 @@ async function* takeTurn(deps: NativeAgentDeps, input: TurnInput, context: TurnC
   };
   try {
     state = await prepare(deps, input, context);
-    for await (const event of runSteps(state)) yield event.type === "end" ? withUnrecorded(event.end) : event;
+    for await (const event of input.compact === true ? runCompaction(state) : runSteps(state))
+      yield event.type === "end" ? withUnrecorded(event.end) : event;
   } catch (error) {
     yield withUnrecorded(endOf(error, context.signal));
   }
@@ -189,6 +190,12 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
       correction(`The answer must be one JSON value that satisfies the schema. ${problem} Send only the corrected JSON.`),
     );
   }
+}
+
+/** A turn that only summarises, because the user asked for it. */
+async function* runCompaction(state: LoopState): AsyncGenerator<AgentEvent> {
+  const error = yield* compact(state, "request");
+  yield error === null ? { type: "end", end: { status: "ok", answer: "" } } : end(error);
 }
 
 /** Compacts the path if necessary and reserves budget for the next request. Returns the error if a limit is reached. */

@@ -162,7 +162,18 @@ export type RemainingBudget = { tokens: number | null; costUsd: number | null; c
 /** The part of a turn that an agent can check before the turn exists. The model is null if only the session has one. */
 export type TurnCheckInput = Pick<
   TurnInput,
-  "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group" | "team" | "policy" | "directory"
+  | "model"
+  | "toolLevel"
+  | "tools"
+  | "spawn"
+  | "limits"
+  | "answerSchema"
+  | "agentArgs"
+  | "group"
+  | "team"
+  | "policy"
+  | "directory"
+  | "compact"
 > & {
   images: readonly ImageData[];
   project: string;

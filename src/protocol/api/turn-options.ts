@@ -33,6 +33,8 @@ type TaskOptions = {
   images: ImageData[];
   /** True leaves the earlier conversation out of the request. */
   fresh: boolean;
+  /** Only summarises the conversation so far, for the native agent. The prompt is recorded and gets no other answer. */
+  compact?: boolean;
   /** A shell command instead of a prompt: the agent `shell` runs it without a model. */
   command: string | null;
   /** The origin of the command's output: a file, a web page or a database. Up to `sentBytes` of it are sent whole. */
@@ -155,6 +157,7 @@ const turnOptions = {
   },
   images: { bare: [], schema: ({ z, is }) => z.array(is.image).max(100).prefault([]) },
   fresh: { bare: false, schema: ({ is }) => is.falseByDefault },
+  compact: { schema: ({ z }) => z.boolean().optional() },
   command: { bare: null, schema: ({ is }) => is.command.nullable().default(null) },
   copies: {
     schema: ({ is }) => is.fields({ source: is.name, identifier: is.command, sentBytes: is.count.max(1_000_000).optional() }).optional(),

@@ -96,10 +96,16 @@ export async function goTo(ctx: EffectContext, session: Session, notice: string)
 
 export async function startTurn(
   ctx: EffectContext,
-  { prompt, images }: { prompt: string | null; images: readonly string[] },
+  { prompt, images, isCompaction }: { prompt: string | null; images: readonly string[]; isCompaction?: true },
 ): Promise<void> {
   await runTurn(ctx, { unsent: prompt ?? "", task: prompt }, (session) =>
-    ctx.api.turn.start({ ...ctx.turn, session, prompt, images: images.map((path) => readPastedImage(ctx, path)) }),
+    ctx.api.turn.start({
+      ...ctx.turn,
+      session,
+      prompt,
+      images: images.map((path) => readPastedImage(ctx, path)),
+      ...(isCompaction === true ? { compact: true } : {}),
+    }),
   );
 }
 

@@ -88,6 +88,14 @@ export function sendPrompt(promptOf: (argument: string) => string): Action {
   };
 }
 
+/** Summarises the conversation, to free the context window. Going back before that message undoes it. */
+export function compact(state: State): UpdateResult {
+  if (!state.transcript.settled.some(({ kind }) => kind === "text" || kind === "tool"))
+    return step(withNotice(state, "there is nothing to summarise yet"));
+  const { state: next, effects } = sendPrompt(() => "Summarise the conversation so far.")(state, "");
+  return step(next, ...effects.map((effect): Effect => (effect.type === "start" ? { ...effect, isCompaction: true } : effect)));
+}
+
 export function reviewPrompt(what: string): string {
   const subject = what === "" ? "the uncommitted changes of this project, with new files" : what;
   return `Review ${subject}. Look at the code around it too. List bugs, risks and missing tests, the most important first, each with path:line and the reason. Change no files.`;

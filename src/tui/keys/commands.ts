@@ -117,6 +117,7 @@ export const screenCommands: readonly ScreenCommand[] = [
   typed("agents", openAgents, { keys: ["space a"] }),
   typed("watch", watchFocused, { keys: ["O"] }),
   typed("find", (state, words) => step(beginSearch(state, words)), { keys: ["/"], plain: ["ctrl+f"] }),
+  typed("compact", actions.compact),
   typed("diff", actions.openReport("diff")),
   typed("undo", actions.effectOnly("undo")),
   typed("redo", actions.effectOnly("redo")),

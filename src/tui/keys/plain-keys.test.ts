@@ -139,3 +139,30 @@ test("the help says how to get the other keys", () => {
   );
   expect(pages.join("\n")).toContain("Keys like those of vi: skein config set keys vi");
 });
+
+test("slash commands ask for their effects", () => {
+  const expected: [line: string, effect: object][] = [
+    ["/new", { type: "new" }],
+    ["/clear", { type: "clear" }],
+    ["/compact", { type: "start", isCompaction: true }],
+    ["/resume", { type: "list sessions" }],
+    ["/resume mine", { type: "switch", query: "mine" }],
+    ["/fork mine", { type: "fork", name: "mine" }],
+    ["/diff", { type: "report", topic: "diff" }],
+    ["/undo", { type: "undo" }],
+    ["/redo", { type: "redo" }],
+    ["/cost", { type: "read costs" }],
+    ["/context", { type: "report", topic: "context" }],
+    ["/review", { type: "start", prompt: expect.stringContaining("Review the uncommitted changes") }],
+    ["/review src/a.ts", { type: "start", prompt: expect.stringContaining("Review src/a.ts") }],
+    ["/copy", { type: "copy", text: "first answer", name: "the last answer, 1 line" }],
+    ["/export out.html", { type: "export", file: "out.html" }],
+    ["/init", { type: "start", prompt: expect.stringContaining("AGENTS.md") }],
+    ["/login", { type: "report", topic: "login" }],
+    ["/mcp", { type: "report", topic: "mcp" }],
+    ["/exit", { type: "quit" }],
+  ];
+  for (const [line, effect] of expected) expect(press(opened, ...keysFor(line), "enter").effects[0]).toMatchObject(effect);
+  expect(press(fresh, ...keysFor("/compact"), "enter").state.notice?.text).toBe("there is nothing to summarise yet");
+  expect(press(running, ...keysFor("/review"), "enter").effects).toEqual([]);
+});

@@ -184,7 +184,7 @@ export type SessionOpened = {
 
 export type Effect =
   /** Without a prompt, continues an interrupted turn. `images` are the pasted paths. */
-  | { type: "start"; prompt: string | null; images: readonly string[] }
+  | { type: "start"; prompt: string | null; images: readonly string[]; isCompaction?: true }
   /** Runs a shell command of the user. Its output becomes part of the conversation. */
   | { type: "execute"; command: string; unsent: string }
   | { type: "add to history"; text: string }

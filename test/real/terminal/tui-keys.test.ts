@@ -76,7 +76,7 @@ const opening: KeyCheck[] = [
   [["Escape", "Space", "a"], /┌─ agents: 0 running, \d ended/],
   [["Escape", "Space", "x"], "── there is no plan yet"],
   ...[["C-g"], [":edit-plan", "Enter"], ["Space", "e"]].flatMap((keys): KeyCheck[] => [
-    [["Escape"], /\n── press Esc again to go back to an earlier message ─/],
+    [["Escape"], /\n── (press Esc again to go back|[0-9a-f]{8} ─)/],
     [keys, "── the plan is empty"],
   ]),
   [[":exec", "Enter"], "── there is no plan yet"],

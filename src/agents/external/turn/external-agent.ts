@@ -87,6 +87,10 @@ function checkTurn(deps: ExternalAgentDeps, turn: TurnCheckInput): void {
   requireProgram(deps, turn);
   if (turn.answerSchema !== null)
     throw new Fault("usage", `--json-schema needs the native agent; ${adapter.name} has its own format of answers`);
+  if (turn.compact === true)
+    throw new Fault("usage", `${adapter.name} summarises its conversation itself when its window is full`, {
+      hint: "only the native agent summarises on request",
+    });
   if (turn.tools !== null) throw new Fault("usage", `--tools needs the native agent; ${adapter.name} has its own tools`);
   if (turn.toolLevel === "none")
     throw new Fault("usage", `--tool-level none needs the native agent; ${adapter.name} has its own tools`, {

@@ -113,6 +113,15 @@ describe("compaction", () => {
     }
   });
 
+  test("at the user's request a short conversation is summarised as a whole", async () => {
+    const short = [textNode("user", "hello"), textNode("agent", "hi"), textNode("user", "summarise")];
+    const { state, requests } = stateOf(short, { window: 200_000, answer: "they greeted" });
+    for await (const event of compact(state, "request") as AsyncIterable<AgentEvent>)
+      if (event.type === "node") event.recorded(node(event.node.author, event.node.parts, event.node));
+    expect(requests).toHaveLength(1);
+    expect(state.path.at(-1)).toMatchObject({ author: "note", note: { about: "compaction", keptFrom: null } });
+  });
+
   test("compaction fails if there are only user messages", async () => {
     const { state } = stateOf([textNode("user", "long ".repeat(5000))], { window: 3000, answer: "x" });
     expect(run(state)).rejects.toThrow("nothing of it can be shortened");

@@ -15,6 +15,8 @@ import { addNode, agentNode, priceUsage, type LoopState } from "../turn-state.ts
 const minPathTokens = 2000;
 const skillBytes = 16 * 1024;
 
+const warnings = { full: "the window is nearly full: summarising older work", request: "summarising the conversation so far" };
+
 const instruction = `Stop working for a moment: the conversation is about to be shortened. Write a summary of the work so far for yourself, because everything but the user's messages and the newest steps will be gone. Say under short headings: the goal, what was done (files as path:line), decisions and their reasons, what is known about the code, what failed, what is next. Facts only, no calls.`;
 
 export async function needsCompaction(state: LoopState): Promise<boolean> {
@@ -24,11 +26,14 @@ export async function needsCompaction(state: LoopState): Promise<boolean> {
   return window !== null && size > window - Math.min(16_000, window / 4);
 }
 
-/** Returns an error if the budget does not allow the summary request. Throws if there is nothing to summarise. */
-export async function* compact(state: LoopState): AsyncGenerator<AgentEvent, TurnError | null> {
+/**
+ * Returns an error if the budget does not allow the summary request. Throws if there is nothing to summarise.
+ * At the user's request it summarises everything; in a full window it retains the newest work.
+ */
+export async function* compact(state: LoopState, cause: "full" | "request" = "full"): AsyncGenerator<AgentEvent, TurnError | null> {
   const window = (await state.model.window()) ?? 32_000;
   const requestTokens = Math.min(window, estimateRequestTokens(state.path));
-  const keptFrom = cutPoint(state.path, { keep: (requestTokens * 3) / 10, max: requestTokens / 2 });
+  const keptFrom = cause === "request" ? null : cutPoint(state.path, { keep: (requestTokens * 3) / 10, max: requestTokens / 2 });
   const nodes = visibleNodes(state.path);
   const olderCount = keptFrom === null ? nodes.length : nodes.findIndex((node) => node.id === keptFrom);
   const older = nodes.slice(0, olderCount);
@@ -39,7 +44,7 @@ export async function* compact(state: LoopState): AsyncGenerator<AgentEvent, Tur
   }
   const settle = await state.context.reserve(await estimateRequest(state));
   if (typeof settle !== "function") return settle;
-  yield { type: "transient", event: { type: "warning.raised", message: "the window is nearly full: summarising older work" } };
+  yield { type: "transient", event: { type: "warning.raised", message: warnings[cause] } };
   const summary = await summarise(state, older, window, settle);
   const parts: Part[] = [
     { kind: "text", text: `[Earlier work, summarised]\n${summary.text}` },
