@@ -189,6 +189,7 @@ async function onScreen(
     local: {
       history: { entries: [], add: () => {} },
       unsent: { claim: () => null, save: () => {}, problem: () => null },
+      readBranch: () => null,
       readImage: () => ({ mime: "image/png", base64: "" }),
     },
     notify: () => {},

@@ -8,11 +8,13 @@ import { checkBindings } from "./keys/bindings.ts";
 import { keyOf } from "./terminal/canvas.ts";
 import { createUnsentSaver } from "./composer/unsent.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
+import { createAboutReader } from "./about.ts";
 import { runEffect } from "./effects/index.ts";
+import { nextAgent } from "./effects/settings.ts";
 import { stopFollowing } from "./effects/follow.ts";
 import { setPolicy, slotOf } from "./effects/planning.ts";
 import { enterSession } from "./effects/turns.ts";
-import { firstState, type UpdateMessage } from "./model/state.ts";
+import { firstState, type Size, type State, type UpdateMessage } from "./model/state.ts";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal/terminal.ts";
 import { update } from "./model/update.ts";
 
@@ -23,6 +25,9 @@ export type ScreenOptions = Omit<
 > & {
   color: boolean;
   home: string;
+  version: string;
+  /** Why the first turn can't start yet, and what to type. */
+  problem?: { text: string; hint: string | null } | null;
   /** Opens the list of sessions first. */
   isChoosing?: boolean;
   /** Sent as the first message. */
@@ -63,19 +68,14 @@ export async function openScreen({ settings, env, isInline, ...options }: OpenSc
   return signal;
 }
 
+/** How often the spinner moves. */
+const clockMs = 250;
+
 /** Runs the screen on any renderer. Tests pass one without a terminal. */
 export async function runScreen(options: ScreenOptions, renderer: CliRenderer): Promise<void> {
   const end = Promise.withResolvers<void>();
   const size = () => ({ columns: renderer.width, rows: renderer.height });
-  let state = firstState({
-    size: size(),
-    pathPrefixes: { project: options.project, home: options.home },
-    bindings: options.bindings,
-    isPlanning: options.turn.policy.name === "plan",
-    policy: options.turn.policy.name,
-    net: options.turn.policy.net,
-    sandbox: options.turn.policy.sandbox === "off" ? "off" : "on",
-  });
+  let state = initialState(options, size());
   const surface = options.surface({
     state: () => state,
     color: options.color,
@@ -98,6 +98,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     redraw: surface.redraw,
   };
   let title = "";
+  const about = createAboutReader(ctx);
 
   function send(message: UpdateMessage): void {
     try {
@@ -106,6 +107,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
       unsentSaver.onState(state);
       surface.draw();
       if (titleOf(state) !== title) options.setTitle((title = titleOf(state)));
+      about.onMessage(message);
       for (const effect of next.effects) void runEffect(ctx, effect);
     } catch (error) {
       end.reject(error);
@@ -125,10 +127,12 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   process.on("uncaughtException", end.reject);
   process.on("unhandledRejection", end.reject);
   options.onStop(end.resolve);
+  const clock = setInterval(() => (state.activity === null ? undefined : send({ type: "clock", now: Date.now() })), clockMs);
   try {
     await showFirstSession(ctx, options);
     await end.promise;
   } finally {
+    clearInterval(clock);
     unsentSaver.finish();
     stopFollowing(ctx);
     ctx.isHubLost = false; // ends the attempts to reconnect
@@ -154,4 +158,24 @@ async function showFirstSession(
   if (problem !== null) ctx.send({ type: "notice", text: `the unsent message can't be restored: ${problem}`, isError: true });
   if (isChoosing === true) ctx.send({ type: "choose session" });
   if (task !== null) void runEffect(ctx, { type: "start", prompt: task, images: [] });
+}
+
+function initialState(options: ScreenOptions, size: Size): State {
+  return firstState({
+    size,
+    pathPrefixes: { project: options.project, home: options.home },
+    bindings: options.bindings,
+    isPlanning: options.turn.policy.name === "plan",
+    policy: options.turn.policy.name,
+    net: options.turn.policy.net,
+    sandbox: options.turn.policy.sandbox === "off" ? "off" : "on",
+    about: {
+      version: options.version,
+      directory: options.directory,
+      branch: options.local.readBranch(),
+      ...nextAgent(options),
+      contextWindow: null,
+      problem: options.problem ?? null,
+    },
+  });
 }

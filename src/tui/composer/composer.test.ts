@@ -107,7 +107,7 @@ describe("completion", () => {
     expect(textOf(withFiles)).toMatch(/@src\/app\.ts/);
     expect(press(withFiles, "tab").state.unsent.text).toBe("see @src/app.ts ");
     expect(press(withFiles, "down", "enter").state.unsent.text).toBe('see @"a pie.ts" ');
-    expect(renderFrame(withFiles).cursor).toEqual({ row: 22, column: 9 });
+    expect(renderFrame(withFiles).cursor).toEqual({ row: 21, column: 9 });
   });
   test("Esc closes the menu until another word starts, and an email address opens none", () => {
     const open = apply(press(fresh, "@", "a").state, { type: "found files", query: "a", files: ["a.ts"], problem: null });

@@ -20,6 +20,8 @@ export type LocalResources = {
   readImage: (path: string) => ImageData;
   /** Writes the branch of a session to a file, in the format of its ending. Returns the path. */
   exportBranch: (target: { api: Api; session: Session; file: string }) => Promise<string>;
+  /** The branch of the project's git repository. Null without one. */
+  readBranch: () => string | null;
 };
 
 export type EffectContext = {

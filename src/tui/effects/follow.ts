@@ -5,6 +5,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { SessionView } from "../../protocol/tree/views.ts";
 import { blocksOfPath } from "../model/blocks.ts";
+import { contextTokensOf } from "../model/update-by-event.ts";
 import { coalesce } from "../terminal/coalesce.ts";
 import { setSession, describeError, type EffectContext } from "./effect-context.ts";
 
@@ -33,7 +34,7 @@ export async function showSession(ctx: EffectContext, id: string): Promise<Sessi
   setSession(ctx, session);
   const isRunning = open !== null && open.state !== "interrupted";
   const runner = isRunning && !ctx.running.has(id) ? runnerOf(open) : null;
-  ctx.send({ type: "opened", session, blocks, turns, asks, queue, open, runner });
+  ctx.send({ type: "opened", session, blocks, turns, asks, queue, open, runner, contextTokens: contextTokensOf(view.nodes) ?? 0 });
   followSession(ctx, { session, seq, open: isRunning ? open : null, spawned: view.spawned });
   return view;
 }

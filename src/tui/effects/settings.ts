@@ -70,7 +70,10 @@ const policyTexts: Record<PolicyName, string> = {
 };
 
 /** The agent and model of the next turn. A null model is the agent's default. */
-export function nextAgent({ turn, session, open }: EffectContext): { agent: string; model: string | null } {
+export function nextAgent({ turn, session, open }: Pick<EffectContext, "turn" | "session" | "open">): {
+  agent: string;
+  model: string | null;
+} {
   const defaults = session ?? open;
   const agent = turn.agent ?? defaults.agent;
   return { agent, model: turn.model ?? (defaults.agent === agent ? defaults.model : null) };

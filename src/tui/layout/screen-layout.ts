@@ -21,7 +21,8 @@ export function visibleQueue(state: State): State["queue"] {
   return state.queue.slice(-maxQueueRows);
 }
 
-/** Rows of the transcript: the screen without the queue, the rule, the composer and the status bar. */
+/** Rows of the transcript: the screen without the queue, the rule, the composer and the rows of facts below it. */
 export function transcriptHeight(state: State): number {
-  return Math.max(1, state.size.rows - composerRows(state, state.unsent) - visibleQueue(state).length - 2);
+  const statusRows = state.bindings.preset === "vi" ? 2 : 1;
+  return Math.max(1, state.size.rows - composerRows(state, state.unsent) - visibleQueue(state).length - 1 - statusRows);
 }

@@ -64,6 +64,11 @@ export type State = {
   isHubLost: boolean;
   usage: Usage;
   total: Spent;
+  /** Tokens of the latest request of this path: the context that the next one starts with. */
+  contextTokens: number;
+  about: About;
+  /** Null while nothing runs. */
+  clock: Clock | null;
   /** The policy of the next turn. */
   policy: PolicyName;
   /** Whether the next turn writes a plan instead of carrying out the message. */
@@ -95,6 +100,23 @@ export type State = {
   warned: readonly string[];
 };
 
+/** Facts that are always visible, and those of the first screen. */
+export type About = {
+  version: string;
+  directory: string;
+  /** The branch of the project's git repository. Null without one. */
+  branch: string | null;
+  /** Agent and model of the next turn. Null until they are known. */
+  agent: string | null;
+  model: string | null;
+  contextWindow: number | null;
+  /** Why the next turn can't start, and what to type. */
+  problem: { text: string; hint: string | null } | null;
+};
+
+/** Times in milliseconds since 1970: now, the start of the turn, and the start of its current activity. */
+export type Clock = { now: number; turnSince: number; activity: string; activitySince: number };
+
 /** The state of the answer to the first question. */
 export type AskFocus = {
   /** Index of the chosen option; `options.length` for a typed answer. The first one is chosen at the start. */
@@ -118,6 +140,9 @@ export type UpdateMessage =
   | { type: "wheel"; rows: number }
   | { type: "set"; fields: Partial<Pick<State, PlainField>> }
   | ImagesMessage
+  /** Sent several times per second while something runs. */
+  | { type: "clock"; now: number }
+  | { type: "about"; about: Partial<About> }
   /** Sent when the time of a `wake` effect has passed. */
   | { type: "tick"; now: number }
   | SessionOpened
@@ -180,6 +205,7 @@ export type SessionOpened = {
   blocks: readonly Block[];
   turns: readonly Turn[];
   runner?: string | null;
+  contextTokens?: number;
 } & Partial<Pick<SessionView, "asks" | "queue" | "open">>;
 
 export type Effect =
@@ -244,13 +270,14 @@ export function withNotice(state: State, text: string, level: "info" | "error" =
 }
 
 export function firstState(
-  options: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "pathPrefixes" | "bindings" | "isPlanning" | "policy">>,
+  options: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "pathPrefixes" | "bindings" | "isPlanning" | "policy" | "about">>,
 ): State {
   return {
     pathPrefixes: { project: "", home: "" },
     bindings: { preset: "plain", own: {} },
     isPlanning: false,
     policy: "workspace",
+    about: { version: "", directory: "", branch: null, agent: null, model: null, contextWindow: null, problem: null },
     ...options,
     hasFocus: false,
     mode: "insert",
@@ -274,6 +301,8 @@ export function firstState(
     isHubLost: false,
     usage: zeroUsage,
     total: zeroSpent,
+    contextTokens: 0,
+    clock: null,
     steps: [],
     turnNet: null,
     asks: [],

@@ -2,7 +2,9 @@
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Event } from "../../protocol/tree/event.ts";
+import type { Node } from "../../protocol/tree/node.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
+import { totalInput } from "../../protocol/tree/usage-text.ts";
 import { addSpent, addUsage, zeroUsage, withSubSessions } from "../../protocol/tree/usage.ts";
 import { withAsk, withAsks, withoutAsk } from "./asks.ts";
 import { turnBlocks } from "./blocks.ts";
@@ -71,7 +73,8 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
       const usage = event.node.usage === undefined ? state.usage : addUsage(state.usage, event.node.usage);
       const session = state.session === null ? null : { ...state.session, tip: event.node.id };
       const activity = event.node.author === "agent" && state.activity !== null ? "waiting" : state.activity;
-      return { ...state, session, transcript: withNode(transcript, event.node), usage, activity };
+      const contextTokens = contextTokensOf([event.node]) ?? state.contextTokens;
+      return { ...state, session, transcript: withNode(transcript, event.node), usage, activity, contextTokens };
     }
     case "text.delta":
       return { ...state, transcript: withDelta(transcript, "text", event.text), activity: "writing" };
@@ -120,6 +123,7 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
         session: event.session,
         transcript: withBlocks(withoutWriting(transcript), ...turnBlocks(event.turn)),
         activity: null,
+        clock: null,
         isRecordingFiles: false,
         runner: null,
         notice: state.notice?.isError === true ? state.notice : null,
@@ -133,6 +137,12 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
 
 function withAskEvent(state: State, { type, ask }: Extract<Event, { type: "ask.opened" | "ask.closed" }>): State {
   return type === "ask.opened" ? withAsk(state, ask) : withoutAsk(state, ask.id);
+}
+
+/** The tokens of the latest request with a reported usage, and of its answer. Null without one. */
+export function contextTokensOf(nodes: readonly Node[]): number | null {
+  const usage = nodes.findLast((node) => node.author === "agent" && node.usage !== undefined)?.usage;
+  return usage === undefined ? null : totalInput(usage) + usage.output;
 }
 
 /** Sandbox and network as the kernel enforced them in a turn. */

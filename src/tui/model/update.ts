@@ -47,6 +47,10 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "images":
     case "not drawn":
       return step(withImages(state, message));
+    case "clock":
+      return step({ ...state, clock: nextClock(state, message.now) });
+    case "about":
+      return step({ ...state, about: { ...state.about, ...message.about } });
     case "tick":
       return step(leaderTick(markOverlaySlow(state), message.now));
     case "opened":
@@ -109,6 +113,12 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
   }
 }
 
+function nextClock({ activity, clock }: State, now: number): State["clock"] {
+  if (activity === null) return null;
+  const activitySince = clock?.activity === activity ? clock.activitySince : now;
+  return { now, turnSince: clock?.turnSince ?? now, activity, activitySince };
+}
+
 function withImages(state: State, message: ImagesMessage): State {
   const { images } = state;
   if (message.type === "images") return { ...state, images: { ...images, canDraw: message.canDraw } };
@@ -146,6 +156,8 @@ function withOpened(state: State, message: SessionOpened): State {
       : isSameSession && state.activity === "starting"
         ? "starting"
         : null,
+    clock: null,
+    contextTokens: message.contextTokens ?? 0,
     runner: message.runner ?? null,
     isInterrupted,
     ...(lastTurn === undefined ? {} : enforcedPolicy(state, lastTurn)),

@@ -192,7 +192,7 @@ describe("the tree", () => {
       /● There is a\.py\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · i:9 o:2 · \$0\.5000 +│\n│ There is a\.py\./,
     );
     const selected = renderFrame(answer)
-      .rows.slice(0, -1)
+      .rows.slice(0, -2)
       .flat()
       .filter(({ style }) => style.inverse === true);
     expect(selected.map(({ style }) => style)).toEqual(selected.map(() => ({ inverse: true })));

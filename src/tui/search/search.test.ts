@@ -114,6 +114,6 @@ function lines(state: State): string {
 /** The highlighted text of the transcript. */
 function highlighted(state: State): string[] {
   return renderFrame(state)
-    .rows.slice(0, -1)
+    .rows.slice(0, -2)
     .flatMap((row) => row.filter((run) => run.style.inverse === true).map((run) => run.text));
 }

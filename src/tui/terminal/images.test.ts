@@ -30,7 +30,7 @@ test("an image is drawn below its line, clipped to its visible part", async () =
     const smaller = [{ row: 4, rows: 9, cut: 0 }];
     expect(await placed(smaller)).toEqual(smaller);
     await press("i", ...Array.from({ length: 5 }, () => "newline"));
-    const cut = [{ row: 1, rows: 8, cut: 22 }];
+    const cut = [{ row: 1, rows: 7, cut: 44 }];
     expect(await placed(cut)).toEqual(cut);
   });
 });

@@ -7,8 +7,8 @@ import { focusedAsk, waitingAsk } from "../model/asks.ts";
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { highlightRow, patternOf } from "../search/find.ts";
-import { styled, plainLine, fit, type Row } from "../layout/wrap.ts";
-import { bad, faint, marker, waiting } from "../layout/styles.ts";
+import { styled, cellsOf, plainLine, fit, type Row } from "../layout/wrap.ts";
+import { accent, bad, faint, marker, waiting } from "../layout/styles.ts";
 import { progressText } from "../model/plan-steps.ts";
 import type { State } from "../model/state.ts";
 import { hintFor } from "../keys/hint.ts";
@@ -17,7 +17,9 @@ import { askerText } from "./ask.ts";
 import { composerPrompt, composerRows, visibleQueue, transcriptHeight } from "../layout/screen-layout.ts";
 import { overlayOf } from "./overlays.ts";
 import { fitSentence } from "./sentence.ts";
+import { infoRow, runningText } from "./info.ts";
 import { statusRow } from "./status.ts";
+import { welcomeRows } from "./welcome.ts";
 import { rowsInView, visibleImages, type VisibleImage, type VisibleRow } from "./window.ts";
 
 export type ScreenFrame = { rows: Row[]; cursor: { row: number; column: number } | null };
@@ -34,7 +36,7 @@ export function renderFrame(state: State): ScreenFrameWithImages {
   const queue = visibleQueue(state).map(({ text }): Row => [styled(fit(`queued: ${oneLine(text, 300)}`, state.size.columns), marker)]);
   const composer = composerOf(state);
   const rowsAbove = [...transcript, ...queue, ruleRow(state)];
-  const rows = [...rowsAbove, ...composer.rows.map((text): Row => [styled(text)]), statusRow(state)];
+  const rows = [...rowsAbove, ...composer.rows.map((text): Row => [styled(text)]), ...statusRows(state)];
   if (overlay !== null && overlay.keepsPromptCursor !== true)
     return { rows, images, cursor: overlay.cursor && { ...overlay.cursor, row: overlay.cursor.row + height - coveredRows } };
   const { row, column } = composer.cursor;
@@ -51,7 +53,7 @@ function aboveOverlay<T>(state: State, rows: readonly T[], height: number): read
 }
 
 function transcriptRows(state: State): TranscriptRow[] {
-  if (blockCount(state.transcript) === 0) return [{ row: [styled(fit(`  ${hintOf(state)}`, state.size.columns), faint)] }];
+  if (blockCount(state.transcript) === 0) return welcomeRows(state, transcriptHeight(state)).map((row) => ({ row }));
   const pattern = state.search?.isShown === true ? patternOf(state.search.line.text) : null;
   return rowsInView(state).map((visible) => {
     const { block, row: plain, imageRow } = visible;
@@ -61,29 +63,36 @@ function transcriptRows(state: State): TranscriptRow[] {
   });
 }
 
-function hintOf({ isPlanning, mode, bindings }: State): string {
-  if (isPlanning) return `Describe what to plan. Only .skein/plan.md is written; ${hintFor(bindings, "exec", "Space x")} executes it.`;
-  if (bindings.preset === "plain") return "Type a task and press Enter. /help shows commands and keys.";
-  return mode === "normal"
-    ? "Press i to type a message, Space for commands, ? for all keys."
-    : "Type a message. Space shows commands; Esc, then ?, shows all keys.";
-}
-
 function padRows(rows: Row[], height: number): Row[] {
   return [...rows, ...Array.from({ length: Math.max(0, height - rows.length) }, (): Row => [])];
+}
+
+/** The vi preset also has the status bar, above the row with the facts. */
+function statusRows(state: State): Row[] {
+  return state.bindings.preset === "vi" ? [statusRow(state), infoRow(state)] : [infoRow(state)];
 }
 
 function ruleRow(state: State): Row {
   const { columns } = state.size;
   const notice = state.notice ?? conditionNotice(state);
-  const text = fitSentence(`── ${notice?.text ?? searchText(state) ?? sessionText(state)} `, columns, state.pathPrefixes);
+  const running = runningText(state);
   const more = state.top === "end" ? "" : " more below ──";
-  const lineWidth = Math.max(0, columns - Bun.stringWidth(text) - more.length);
-  return [
+  const runningCells = running === "" ? 0 : cellsOf(running) + 5;
+  const isCramped = columns - runningCells < minRuleCells;
+  const width = isCramped ? columns : columns - runningCells;
+  const text = fitSentence(`── ${notice?.text ?? searchText(state) ?? sessionText(state)} `, width, state.pathPrefixes);
+  const lineWidth = Math.max(0, width - cellsOf(text) - more.length);
+  const rule: Row = [
     styled(text, notice?.isError === true ? bad : notice === null ? faint : {}),
     styled(`${"─".repeat(lineWidth)}${lineWidth > 0 ? more : ""}`, faint),
   ];
+  if (running === "") return rule;
+  // On a narrow screen the running work is more important than the name of the session.
+  if (isCramped) return notice === null ? [styled(fit(`── ${running}`, columns), accent)] : rule;
+  return [...rule, styled(` ${running} `, accent), styled("───", faint)];
 }
+
+const minRuleCells = 16;
 
 /** The session's name, and the progress of the plan that it executes. */
 function sessionText({ session, steps, visit, isPlanning, activity, transcript, bindings }: State): string {

@@ -1,6 +1,7 @@
-// The status bar: `[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]`. On a
+// The status bar of the vi preset: `[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]`. On a
 // narrow screen the counts are shortened; then those of the turn go, then the totals, then the activity. Mode, network
 // and sandbox always stay.
+import { formatElapsed } from "../../kit/text/duration.ts";
 import { shortCount } from "../../kit/text/cut-text.ts";
 import { bad, good } from "../layout/styles.ts";
 import { styled, fit, type Row } from "../layout/wrap.ts";
@@ -16,18 +17,27 @@ export function statusText(state: State): string {
 }
 
 /** The activity, and whether the session plans or executes a plan. */
-function activityText({ asks, activity: activityName, isRecordingFiles, isPlanning, session, runner, isHubLost }: State): string {
-  // A call that waits for the snapshot does not run yet.
-  const activity = isRecordingFiles && !["writing", "thinking", "stopping", null].includes(activityName) ? "recording files" : activityName;
+function activityText(state: State): string {
+  const { isPlanning, session, runner, activity, clock } = state;
   const kind = isPlanning ? "plan" : session?.plan === undefined ? null : "execute";
-  const work = isHubLost ? "no hub" : asks.length > 0 ? "asking" : activity;
-  if (work === null) return kind ?? "idle";
+  const name = activityName(state);
+  if (name === null) return kind ?? "idle";
+  const waitedMs = activity === "waiting" && clock?.activity === activity ? clock.now - clock.activitySince : 0;
+  const work = name === "waiting" && waitedMs >= 1000 ? `waiting ${formatElapsed(waitedMs)}` : name;
   const workText = runner === null ? work : `${work}, ${runner}`;
   return kind === null ? workText : `${kind}: ${workText}`;
 }
 
+/** The current work. Null while nothing runs. */
+export function activityName({ asks, activity, isRecordingFiles, isHubLost }: State): string | null {
+  if (isHubLost) return "no hub";
+  if (asks.length > 0) return "asking";
+  // A call that waits for the snapshot does not run yet.
+  return isRecordingFiles && !["writing", "thinking", "stopping", null].includes(activity) ? "recording files" : activity;
+}
+
 /** The enforced network of the running turn, or the requested one of the next. If both requests are equal, enforcement will be equal too. */
-function netText({ activity, turnNet, net }: State): string {
+export function netText({ activity, turnNet, net }: State): string {
   if (turnNet === null) return net;
   if (turnNet.requested === net) return turnNet.net;
   return activity === null ? net : `${turnNet.net}, next ${net}`;

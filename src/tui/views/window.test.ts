@@ -114,7 +114,7 @@ function applyDelta(state: State, type: "text.delta" | "tool.output", text: stri
 }
 
 function rowsOf(state: State): string[] {
-  const rows = renderFrame(state).rows.slice(0, -3);
+  const rows = renderFrame(state).rows.slice(0, -4);
   const texts = rows.map((row) =>
     row
       .map((run) => run.text)

@@ -104,7 +104,7 @@ async function checkLeaderMenu({ press, until }: Terminal): Promise<void> {
   await press("Space");
   await until(leaderMenu);
   await press("Escape");
-  await until(/^ {2}Type a message[^┌]*── Space cancelled[^]*\n>\n\[INSERT\]/);
+  await until(/^ {2}skein [^┌]*Type a message[^┌]*── Space cancelled[^]*\n>\n\[INSERT\]/);
 }
 
 for (const size of [

@@ -20,6 +20,7 @@ import { readImage } from "../run/read-image.ts";
 import { fileNameOf, historyFile, openHistory } from "../../line-editor/history.ts";
 import { stripControls } from "../../terminal/style.ts";
 import { runFlagGroups } from "../run/run-flags.ts";
+import { readGitBranch } from "./git-branch.ts";
 import { tuiFlags } from "./tui-flags.ts";
 import { editText } from "./edit-text.ts";
 import { openUnsentStore } from "./unsent-store.ts";
@@ -90,7 +91,9 @@ async function openTui(flags: Flags, ctx: CommandContext, { query, task, isNew }
   const policies = createPolicies(flags.policy, settings, turn);
   const open = buildSessionOpen(flags, settings, null, { toolLevel: turn.toolLevel, role: await loadRole(api, flags) });
   const session = await findInitialSession(query);
-  await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
+  const agent = turn.agent ?? session?.agent ?? open.agent;
+  const problem = await findProblem(() => api.turn.check({ ...turn, agent, isNew: session === null, directory }));
+  if (problem !== null && task !== null) throw problem.fault;
   const project = ctx.projectOf(directory);
   const local = createLocal(ctx, directory, (await api.config.paths()).state);
   const { openScreen } = await loadScreen();
@@ -118,6 +121,8 @@ async function openTui(flags: Flags, ctx: CommandContext, { query, task, isNew }
       editor,
       onStop,
       home: ctx.home,
+      version: ctx.version,
+      problem,
       env: ctx.env,
       color: ctx.out.color,
       suspend: ctx.suspend,
@@ -147,11 +152,12 @@ async function openTui(flags: Flags, ctx: CommandContext, { query, task, isNew }
   }
 }
 
-/** Resources of this machine: unsent messages, history, images and exported files. */
+/** Resources of this machine: unsent messages, history, the git branch, images and exported files. */
 function createLocal(ctx: CommandContext, directory: string, state: string) {
   return {
     unsent: openUnsentStore(join(ctx.state, "unsent", fileNameOf(ctx.projectOf(directory)))),
     history: openHistory(historyFile(state, ctx.project)),
+    readBranch: () => readGitBranch(ctx.projectOf(directory)),
     readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: ctx.home })),
     async exportBranch({ api, session, file }: { api: Api; session: Session; file: string }): Promise<string> {
       const view = await api.session.tree({ session: session.id });
@@ -173,6 +179,19 @@ function createEditor(ctx: CommandContext, directory: string, { addDirs, allowWr
     edit,
     editText: (command: string, text: string) => editText(ctx.state, text, (file) => edit(command, file)),
   };
+}
+
+type TurnProblem = { text: string; hint: string | null; fault: Fault };
+
+/** A missing key is shown on the first screen, where another agent can be chosen. Other faults are thrown. */
+async function findProblem(check: () => Promise<unknown>): Promise<TurnProblem | null> {
+  try {
+    await check();
+    return null;
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "auth") throw error;
+    return { text: error.message, hint: error.hint ?? null, fault: error };
+  }
 }
 
 function printUnsent({ isSaved, problem }: ReturnType<typeof openUnsentStore>, { err }: CommandContext): void {

@@ -1,0 +1,58 @@
+// Keeps the facts that are always visible up to date: agent and model of the next turn, the context window of the model,
+// and the git branch. Compares after each message, because many effects change them.
+import type { ModelInfo } from "../protocol/api/api.ts";
+import type { About, UpdateMessage } from "./model/state.ts";
+import type { EffectContext } from "./effects/effect-context.ts";
+import { nextAgent } from "./effects/settings.ts";
+
+/** The agent of a session that has not chosen one yet. */
+const automatic = "auto";
+
+/** The branch may have changed after these messages. */
+function mayChangeBranch(message: UpdateMessage): boolean {
+  if (message.type === "event") return message.event.type === "turn.ended" || message.event.type === "turn.started";
+  return message.type === "set" && message.fields.hasFocus === true;
+}
+
+export function createAboutReader(ctx: EffectContext): { onMessage: (message: UpdateMessage) => void } {
+  let shown = { agent: "", model: null as string | null };
+  let branch = ctx.local.readBranch();
+  let models: Promise<readonly ModelInfo[]> | null = null;
+
+  async function readModel(): Promise<void> {
+    const { agent, model } = shown;
+    models ??= ctx.api.models.list();
+    const known = await models;
+    const mayBeNative = agent === "native" || agent === automatic;
+    const info = known.find(({ name, isDefault, ready }) => (model === null ? isDefault && ready && mayBeNative : isSame(name, model)));
+    if (shown.agent !== agent || shown.model !== model || info === undefined) return;
+    const found = { model: model ?? info.name, contextWindow: info.contextWindow };
+    // The native agent asks a model that has a key.
+    ctx.send({ type: "about", about: { ...found, ...(agent === automatic && info.ready ? { agent: "native" } : {}) } });
+  }
+
+  function readAgain(message: UpdateMessage): Partial<About> {
+    const next = nextAgent(ctx);
+    const isSameAgent = next.agent === shown.agent && next.model === shown.model;
+    const nextBranch = mayChangeBranch(message) ? ctx.local.readBranch() : branch;
+    const about = { ...(isSameAgent ? {} : { ...next, contextWindow: null }), ...(nextBranch === branch ? {} : { branch: nextBranch }) };
+    shown = next;
+    branch = nextBranch;
+    // The window is an extra: without it only the share of the context is missing.
+    if (!isSameAgent) readModel().catch(() => (models = null));
+    return about;
+  }
+
+  return {
+    onMessage(message) {
+      if (message.type === "about" || message.type === "clock") return;
+      const about = readAgain(message);
+      if (Object.keys(about).length > 0) ctx.send({ type: "about", about });
+    },
+  };
+}
+
+/** A model may have an effort at its end: `vendor/id:high`. */
+function isSame(name: string, model: string): boolean {
+  return model === name || model.startsWith(`${name}:`);
+}
