@@ -24,7 +24,7 @@ export async function measureFrames(blocks: number): Promise<Frames> {
   let state = firstState({ size: { columns: size.cols, rows: size.rows }, net: "off", sandbox: "on" });
   await using setup = await createTestRenderer({ width: size.cols, height: size.rows, nativeSceneVerify: false });
   const { renderer } = setup;
-  const canvas = new Canvas(renderer, { color: true, renderFrame: () => renderFrame(state), drawImages: () => {}, onWheel: () => {} });
+  const canvas = new Canvas(renderer, { color: true, renderFrame: () => renderFrame(state), drawImages: () => {}, onMouse: () => {} });
   renderer.root.add(canvas);
   let problem: unknown = null;
   renderer.on("render:error", ({ error }: { error: unknown }) => (problem = error));

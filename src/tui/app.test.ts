@@ -7,7 +7,7 @@ import type { Turn } from "../protocol/tree/turn.ts";
 import { canvasSurface } from "./terminal/canvas.ts";
 import type { SurfaceOptions } from "./terminal/surface.ts";
 import { runScreen, type ScreenOptions } from "./app.ts";
-import { viKeys } from "./fixtures/press-keys.ts";
+import { nodeOf, viKeys } from "./fixtures/press-keys.ts";
 import { scriptedApi, session, type ScriptedApi } from "./fixtures/scripted-api.ts";
 
 test("a typed message gets a streamed answer, and :quit ends the screen", async () => {
@@ -168,6 +168,35 @@ test("a lost hub is reported and found again, and later changes are shown", asyn
   expect(scripted.calls[0]).toMatchObject({ method: "turn.start", params: { session: "s-1", prompt: null } });
 });
 
+test("a drag of the mouse copies the text under it, and a click opens and folds a call", async () => {
+  const scripted = scriptedApi();
+  const call = { kind: "call" as const, id: "c", name: "bash", input: { command: "ls" } };
+  const result = { kind: "result" as const, call: "c", name: "bash", text: "a.py\nb.py", isError: false };
+  scripted.setView("s-1", {
+    nodes: [
+      nodeOf("n1", null, "user", "list"),
+      nodeOf("n2", "n1", "agent", [call]),
+      nodeOf("n3", "n2", "tool", [result]),
+      nodeOf("n4", "n3", "agent", "```py\nprint(1)\n  done()\n```"),
+    ],
+  });
+  copied.length = 0;
+  await onScreen(scripted, "s-1", async ({ mockInput, mockMouse, frameWhere }) => {
+    const rowOf = (frame: string, text: string) => frame.split("\n").findIndex((row) => row.includes(text));
+    const frame = await frameWhere((shown) => shown.includes("done()"));
+    await mockMouse.drag(0, rowOf(frame, "╭─"), 79, rowOf(frame, "╰─"));
+    await frameWhere((shown) => shown.includes("copied 2 lines"));
+    await mockMouse.click(5, rowOf(frame, "> bash ls"));
+    await frameWhere((shown) => /v bash ls *\n.*│ a\.py/.test(shown));
+    await mockMouse.click(5, rowOf(frame, "> bash ls"));
+    await frameWhere((shown) => shown.includes("> bash ls · 2 lines"));
+    pressQuit(mockInput);
+  });
+  expect(copied).toEqual(["print(1)\n  done()"]);
+});
+
+const copied: string[] = [];
+
 async function onScreen(
   { api }: ScriptedApi,
   sessionId: string | null,
@@ -194,7 +223,7 @@ async function onScreen(
     },
     notify: () => {},
     setTitle: () => {},
-    copy: () => true,
+    copy: (text: string) => copied.push(text) > 0,
     surface: (surfaceOptions: SurfaceOptions) => canvasSurface(setup.renderer, surfaceOptions),
     running: new Map(),
     onSession: () => {},

@@ -79,7 +79,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   const surface = options.surface({
     state: () => state,
     color: options.color,
-    onWheel: (by) => send({ type: "wheel", rows: by }),
+    onMouse: send,
     onImages: send,
   });
   const unsentSaver = createUnsentSaver(options.local.unsent, (text) => send({ type: "notice", text, isError: true }));

@@ -35,7 +35,7 @@ async function fuzzScreen(seed: number): Promise<void> {
   );
   let state: State = { ...firstState({ bindings: viKeys, size, net: "off", sandbox: "on" }), session };
   const onImages = (message: UpdateMessage) => (state = update(state, message).state);
-  const surface = canvasSurface(renderer, { state: () => state, color: true, onWheel: () => {}, onImages }, () => screen.size);
+  const surface = canvasSurface(renderer, { state: () => state, color: true, onMouse: () => {}, onImages }, () => screen.size);
   try {
     await waitUntilPainted(renderer);
     for (let batch = 0; batch < batches; batch += 1) {

@@ -46,7 +46,7 @@ async function checkRandomChanges(seed: number): Promise<void> {
   let printed: PrintedBlocks = noPrintedBlocks;
   let expected: string[] = [];
   const surface = inlineSurface(
-    { state: () => state, color: true, onWheel: () => {}, onImages: () => {} },
+    { state: () => state, color: true, onMouse: () => {}, onImages: () => {} },
     (bytes) => screen.write(bytes),
     0,
   );

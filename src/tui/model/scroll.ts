@@ -3,7 +3,8 @@ import type { Block } from "./blocks.ts";
 import type { State } from "./state.ts";
 import { allBlocks, blockAt, blockCount } from "./transcript.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
-import { startOfBlock, isBefore, lastTopPosition, moveBy, topPosition, type ScrollPosition } from "../views/window.ts";
+import { opensByDefault } from "../cards/card.ts";
+import { rowsInView, startOfBlock, isBefore, lastTopPosition, moveBy, topPosition, type ScrollPosition } from "../views/window.ts";
 
 export function scrollBy(state: State, rows: number): State {
   return scrollTo(state, moveBy(state, topPosition(state), rows));
@@ -68,6 +69,17 @@ export function toggleFocused(state: State): State {
   const toggled = new Set(state.toggled);
   if (!toggled.delete(state.focus)) toggled.add(state.focus);
   return scrollTo({ ...state, toggled }, topPosition(state));
+}
+
+/** Opens or folds the block at a row of the screen, if it is a block that folds. */
+export function toggleAt(state: State, row: number): State {
+  const visible = row < transcriptHeight(state) ? rowsInView(state)[row] : undefined;
+  if (visible === undefined || visible.row.length === 0 || !canFold(visible.block)) return state;
+  return { ...toggleFocused({ ...state, focus: visible.block.id }), focus: state.focus };
+}
+
+function canFold(block: Block): boolean {
+  return ["tool", "thinking", "session", "diff"].includes(block.kind) || !opensByDefault(block);
 }
 
 export function toggleAll(state: State): State {

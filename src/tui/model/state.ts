@@ -137,7 +137,7 @@ export type Key = { name: string; text: string };
 export type UpdateMessage =
   | { type: "key"; key: Key; now: number }
   | { type: "paste"; text: string }
-  | { type: "wheel"; rows: number }
+  | MouseMessage
   | { type: "set"; fields: Partial<Pick<State, PlainField>> }
   | ImagesMessage
   /** Sent several times per second while something runs. */
@@ -195,6 +195,9 @@ type PlainField =
   | "visit"
   | "carriesDraft"
   | "notice";
+
+/** `row` of a click is a row of the screen. `selected` is sent when the button is released. */
+export type MouseMessage = { type: "wheel"; rows: number } | { type: "click"; row: number } | { type: "selected"; text: string };
 
 export type ImagesMessage = { type: "images"; canDraw: boolean } | { type: "not drawn"; block: string; problem: string };
 

@@ -1,7 +1,7 @@
 // Computes the next state and the effects of a message. Pure: no clock, no Api, no terminal.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { insertText } from "../../kit/text/line-edit.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
+import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { addSpent, zeroSpent, zeroUsage, withSubSessions } from "../../protocol/tree/usage.ts";
 import { expandChips } from "../composer/chips.ts";
@@ -17,7 +17,7 @@ import { handleOverlayKey, markOverlaySlow, updateOverlay } from "../overlays/in
 import { withItems } from "../overlays/picker.ts";
 import { openSessions } from "../overlays/sessions.ts";
 import { openText, withLines } from "../overlays/text-overlay.ts";
-import { scrollBy } from "./scroll.ts";
+import { scrollBy, toggleAt } from "./scroll.ts";
 import {
   step,
   withNotice,
@@ -42,6 +42,10 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "wheel":
       if (state.overlay === null) return step(scrollBy(state, message.rows));
       return handleOverlayKey(state, state.overlay, { name: message.rows > 0 ? "down" : "up", text: "" });
+    case "click":
+      return step(state.overlay === null ? toggleAt(state, message.row) : state);
+    case "selected":
+      return step(state, { type: "copy", text: message.text, name: pluralize(message.text.split("\n").length, "line") });
     case "set":
       return step({ ...state, ...message.fields });
     case "images":

@@ -6,15 +6,17 @@ import { createColorPicker, emptyColor } from "./row-colors.ts";
 import type { Key } from "../model/state.ts";
 import type { SurfaceOptions, Surface } from "./surface.ts";
 import type { VisibleImage } from "../views/window.ts";
+import { highlightSelection, selectedText, type Selection } from "./selection.ts";
 import { renderFrame, type ScreenFrameWithImages } from "../views/screen.ts";
 
-type CanvasOptions = Pick<SurfaceOptions, "color" | "onWheel"> & {
+type CanvasOptions = Pick<SurfaceOptions, "color" | "onMouse"> & {
   /** Called once for each frame that is drawn. */
   renderFrame: () => ScreenFrameWithImages;
   drawImages: (buffer: OptimizedBuffer, images: readonly VisibleImage[]) => void;
 };
 
 const wheelRows = 3;
+const leftButton = 0;
 const background = RGBA.defaultBackground();
 
 /** A surface on the whole terminal. `size` returns the size of the terminal itself. */
@@ -61,6 +63,8 @@ export class Canvas extends Renderable {
   private rowBuffer: OptimizedBuffer | null = null;
   private drawnRows: Row[] = [];
   private readonly nativeScene: CliRenderer["nativeScene"];
+  private frameRows: readonly Row[] = [];
+  private selection: Selection | null = null;
 
   constructor(renderer: CliRenderer, options: CanvasOptions) {
     super(renderer, { id: "canvas", width: "100%", height: "100%" });
@@ -68,13 +72,37 @@ export class Canvas extends Renderable {
     this.nativeScene = renderer.nativeScene;
     this.pickColors = createColorPicker(options.color);
     this.onMouseScroll = (event: MouseEvent) => {
-      if (event.scroll?.direction === "up") options.onWheel(-wheelRows);
-      if (event.scroll?.direction === "down") options.onWheel(wheelRows);
+      if (event.scroll?.direction === "up") options.onMouse({ type: "wheel", rows: -wheelRows });
+      if (event.scroll?.direction === "down") options.onMouse({ type: "wheel", rows: wheelRows });
     };
+    this.onMouseDown = ({ button, x, y }: MouseEvent) => {
+      this.selection = button === leftButton ? { from: { x, y }, to: { x, y } } : null;
+    };
+    this.onMouseDrag = ({ x, y }: MouseEvent) => {
+      if (this.selection === null) return;
+      this.selection = { ...this.selection, to: { x, y } };
+      this.requestRender();
+    };
+    this.onMouseUp = () => this.endSelection();
+    this.onMouseDragEnd = () => this.endSelection();
+  }
+
+  /** Copies a selection of more than one cell. The press of a button without a move is a click. */
+  private endSelection(): void {
+    const { selection } = this;
+    if (selection === null) return;
+    this.selection = null;
+    this.requestRender();
+    const { from, to } = selection;
+    if (from.x === to.x && from.y === to.y) return this.options.onMouse({ type: "click", row: from.y });
+    const text = selectedText(this.frameRows, selection);
+    if (text !== "") this.options.onMouse({ type: "selected", text });
   }
 
   protected override renderSelf(buffer: OptimizedBuffer): void {
-    const { rows, images, cursor } = this.options.renderFrame();
+    const { rows: frameRows, images, cursor } = this.options.renderFrame();
+    this.frameRows = frameRows;
+    const rows = this.selection === null ? frameRows : highlightSelection(frameRows, this.selection);
     this._ctx.setCursorPosition((cursor?.column ?? 0) + 1, (cursor?.row ?? 0) + 1, cursor !== null);
     const rowBuffer = this.ensureRowBuffer();
     for (let y = 0; y < this.height; y += 1) {

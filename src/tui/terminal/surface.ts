@@ -1,5 +1,5 @@
 // The interface of a surface, which paints the state: on the whole terminal, or in the rows below printed output.
-import type { ImagesMessage, State } from "../model/state.ts";
+import type { ImagesMessage, MouseMessage, State } from "../model/state.ts";
 
 export type Surface = {
   /** Paints soon, once for several calls. */
@@ -15,7 +15,7 @@ export type Surface = {
 export type SurfaceOptions = {
   state: () => State;
   color: boolean;
-  onWheel: (rows: number) => void;
+  onMouse: (message: MouseMessage) => void;
   /** Called when the terminal reports image support, and for an image that can't be drawn. */
   onImages: (message: ImagesMessage) => void;
 };

@@ -121,7 +121,7 @@ async function createRenderer(config: CliRendererConfig): Promise<CliRenderer> {
       debounceDelay: 30,
       consoleMode: "disabled",
       openConsoleOnError: false,
-      // Only the wheel is used, so mouse moves must cause no events.
+      // Wheel, clicks and drags are used. Moves without a button must cause no events.
       enableMouseMovement: false,
       // Otherwise the renderer would convert the sixteen colours to other colours.
       environment: { COLORTERM: "truecolor" },
