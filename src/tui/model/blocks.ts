@@ -8,7 +8,11 @@ import { withSubSessions } from "../../protocol/tree/usage.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import { screenHint } from "./screen-hint.ts";
 
-export type Block = { id: string } & (
+export type Block = {
+  id: string;
+  /** Who answers: on the first block of an agent in a turn. Shown if the transcript has several speakers. */
+  by?: string;
+} & (
   | { kind: "user" | "text" | "thinking" | "note"; text: string; isLive?: boolean }
   | {
       kind: "tool";
@@ -56,12 +60,15 @@ export function* blocksOfPath({ nodes, turns, spawned }: Path): Generator<undefi
   const spawnedByTurn = Map.groupBy(spawned, ({ turn }) => turn);
   const blocks: Block[] = [];
   let reachedTip: string | null = null;
+  let labelledTurn: string | null = null;
   for (const [index, node] of nodes.entries()) {
     if (index > 0 && index % nodesPerSlice === 0) yield;
     const started = spawnedByTurn.get(node.turn ?? "") ?? [];
     while (started[0] !== undefined && started[0].createdAt < node.at) blocks.push(sessionBlock(started.shift()!));
-    addParts(blocks, node, new Map());
     const ownTurn = node.turn === null ? undefined : turnsById.get(node.turn);
+    const isFirstAnswer = node.author === "agent" && ownTurn !== undefined && ownTurn.id !== labelledTurn;
+    addParts(blocks, node, new Map(), isFirstAnswer ? speakerOf(ownTurn) : null);
+    if (isFirstAnswer) labelledTurn = ownTurn.id;
     if (ownTurn?.tip === node.id) reachedTip = ownTurn.id;
     const turn = nodes[index + 1]?.turn === node.turn ? undefined : ownTurn;
     if (turn === undefined) continue;
@@ -99,17 +106,33 @@ function isStartedBy({ id, task }: SessionBlock, { result, input }: ToolBlock): 
 }
 
 /** The block of a sub-session in place of its call. */
-export function startedBy(session: SessionBlock, { id: call, result }: Pick<ToolBlock, "id" | "result">): SessionBlock {
-  return { ...session, call, ...(result === null ? {} : { answer: result.text }) };
+export function startedBy(session: SessionBlock, { id: call, result, by }: Pick<ToolBlock, "id" | "result" | "by">): SessionBlock {
+  return { ...session, call, ...(by === undefined ? {} : { by }), ...(result === null ? {} : { answer: result.text }) };
 }
 
 function sessionBlock({ id, agent, task, state, spent, current, said }: SpawnedSession): SessionBlock {
   return { id, kind: "session", agent, task, state, spent, current, lastOutput: `${said}\n` };
 }
 
-/** Appends the parts of a node to `blocks`. A result is merged into its call, which may be newer in `running`. */
-export function addParts(blocks: Block[], node: Node, running: ReadonlyMap<string, Block>): void {
+/** The agent of a turn. The native agent has many models, so its model is part of the name. */
+export function speakerOf({ agent, model }: Pick<Turn, "agent" | "model">): string {
+  return agent === "native" && model !== null ? `native ${model.slice(model.indexOf("/") + 1)}` : agent;
+}
+
+/** The different speakers of turns. Commands of the user are not among them. */
+export function speakersOf(turns: readonly Turn[]): ReadonlySet<string> {
+  return new Set(turns.filter(({ agent }) => agent !== "shell").map(speakerOf));
+}
+
+/**
+ * Appends the parts of a node to `blocks`. A result is merged into its call, which may be newer in `running`. The first
+ * block gets the name of its speaker, if `by` is not null.
+ */
+export function addParts(blocks: Block[], node: Node, running: ReadonlyMap<string, Block>, by: string | null = null): void {
+  const first = blocks.length;
   node.parts.forEach((part, index) => addPart(blocks, { id: `${node.id}.${index}`, node, part }, running));
+  const block = blocks[first];
+  if (by !== null && block !== undefined) blocks[first] = { ...block, by };
 }
 
 const textKinds = { user: "user", agent: "text", tool: "note", note: "note" } as const;
@@ -160,9 +183,9 @@ function isFileDiff(display: string | undefined): display is string {
 }
 
 /** The change replaces the call: both would name the same file. */
-function diffBlock({ id, name, input, span }: ToolBlock, diff: string): DiffBlock {
+function diffBlock({ id, by, name, input, span }: ToolBlock, diff: string): DiffBlock {
   const path = typeof input === "string" ? "" : mainArgument(input);
-  return { id, kind: "diff", tool: name, path, text: withShortPath(input, diff), tookMs: span.tookMs };
+  return { id, ...(by === undefined ? {} : { by }), kind: "diff", tool: name, path, text: withShortPath(input, diff), tookMs: span.tookMs };
 }
 
 /** Replaces the absolute path in the head of a diff by the path that the call used. */

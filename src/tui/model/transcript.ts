@@ -4,7 +4,7 @@ import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { mainArgument, textOf, type Node } from "../../protocol/tree/node.ts";
 import { addSpent, zeroSpent, toCost, withSubSessions } from "../../protocol/tree/usage.ts";
-import { addParts, spawnTool, startedBy, toolBlock, type Block, type SessionBlock } from "./blocks.ts";
+import { addParts, spawnTool, startedBy, toolBlock, type Block, type SessionBlock, type ToolBlock } from "./blocks.ts";
 
 export type TranscriptBlocks = {
   /** Blocks of recorded nodes, and notes. */
@@ -13,11 +13,15 @@ export type TranscriptBlocks = {
   readonly running: ReadonlyMap<string, Block>;
   /** Blocks of the answer that streams, after all others. The recorded node replaces them. */
   readonly writing: readonly Block[];
+  /** The different speakers so far. Their names are shown if there are several. */
+  readonly speakers: ReadonlySet<string>;
+  /** The speaker of the running turn, until its first answer is recorded. */
+  readonly nextSpeaker: string | null;
 };
 
 type EventOf<T extends Event["type"]> = Extract<Event, { type: T }>;
 
-export const noBlocks: TranscriptBlocks = { settled: [], running: new Map(), writing: [] };
+export const noBlocks: TranscriptBlocks = { settled: [], running: new Map(), writing: [], speakers: new Set(), nextSpeaker: null };
 
 export function blockCount({ settled, writing }: TranscriptBlocks): number {
   return settled.length + writing.length;
@@ -40,7 +44,8 @@ export function withBlocks(transcript: TranscriptBlocks, ...blocks: Block[]): Tr
 /** Adds a recorded node, which replaces the streamed blocks. A result is merged into its call. */
 export function withNode(transcript: TranscriptBlocks, node: Node): TranscriptBlocks {
   const settled = [...transcript.settled];
-  addParts(settled, node, transcript.running);
+  const isAnswer = node.author === "agent";
+  addParts(settled, node, transcript.running, isAnswer ? transcript.nextSpeaker : null);
   const running = new Map(transcript.running);
   for (const part of node.parts) {
     if (part.kind !== "result") continue;
@@ -49,15 +54,17 @@ export function withNode(transcript: TranscriptBlocks, node: Node): TranscriptBl
     for (const [id, block] of running)
       if (block.kind === "session" && block.call === part.call) running.set(id, startedBy(block, { id: part.call, result }));
   }
-  const replacesWriting = node.author === "agent" || node.parts.some((part) => part.kind === "handle");
-  return { settled, running, writing: replacesWriting ? [] : transcript.writing };
+  const replacesWriting = isAnswer || node.parts.some((part) => part.kind === "handle");
+  const nextSpeaker = isAnswer ? null : transcript.nextSpeaker;
+  return { ...transcript, settled, running, writing: replacesWriting ? [] : transcript.writing, nextSpeaker };
 }
 
 export function withDelta(transcript: TranscriptBlocks, kind: "text" | "thinking", text: string): TranscriptBlocks {
   const { writing } = transcript;
   const last = writing.at(-1);
   if (last?.kind === kind) return { ...transcript, writing: [...writing.slice(0, -1), { ...last, text: last.text + text }] };
-  return { ...transcript, writing: [...writing, { id: `live-${blockCount(transcript)}`, kind, text, isLive: true }] };
+  const by = transcript.nextSpeaker !== null && writing.length === 0 ? { by: transcript.nextSpeaker } : {};
+  return { ...transcript, writing: [...writing, { id: `live-${blockCount(transcript)}`, ...by, kind, text, isLive: true }] };
 }
 
 /** Sets the complete text that has streamed so far, in place of the deltas received before. */
@@ -67,6 +74,11 @@ export function withDraft(transcript: TranscriptBlocks, key: string, text: strin
     return withOutput(cleared, key, text);
   }
   return withDelta({ ...transcript, writing: transcript.writing.filter((block) => block.kind !== key) }, key, text);
+}
+
+/** Starts the answer of an agent. */
+export function withSpeaker(transcript: TranscriptBlocks, speaker: string): TranscriptBlocks {
+  return { ...transcript, speakers: new Set(transcript.speakers).add(speaker), nextSpeaker: speaker };
 }
 
 /** Drops streamed text, for example of a request that failed and is tried again. */
@@ -105,7 +117,11 @@ export function withSpawned(
   if (index < 0) return withBlocks(transcript, session);
   const running = new Map(transcript.running);
   running.delete(call);
-  return { ...transcript, running, settled: transcript.settled.with(index, startedBy(session, { id: call, result: null })) };
+  return {
+    ...transcript,
+    running,
+    settled: transcript.settled.with(index, startedBy(session, { ...(transcript.settled[index] as ToolBlock), result: null })),
+  };
 }
 
 export function withSubSessionEvent(transcript: TranscriptBlocks, event: Event): TranscriptBlocks {

@@ -7,7 +7,7 @@ import type { Turn } from "../../protocol/tree/turn.ts";
 import { totalInput } from "../../protocol/tree/usage-text.ts";
 import { addSpent, addUsage, zeroUsage, withSubSessions } from "../../protocol/tree/usage.ts";
 import { withAsk, withAsks, withoutAsk } from "./asks.ts";
-import { turnBlocks } from "./blocks.ts";
+import { speakerOf, turnBlocks } from "./blocks.ts";
 import { step, withNotice, type State, type UpdateResult } from "./state.ts";
 import {
   blockCount,
@@ -18,6 +18,7 @@ import {
   withNode,
   withOutput,
   withSpawned,
+  withSpeaker,
   withStart,
   withoutWriting,
 } from "./transcript.ts";
@@ -65,6 +66,7 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
         ...state,
         ...enforcedPolicy(state, event.turn),
         session: event.session,
+        transcript: event.turn.agent === "shell" ? transcript : withSpeaker(transcript, speakerOf(event.turn)),
         activity: "waiting",
         isInterrupted: false,
         usage: zeroUsage,

@@ -11,7 +11,7 @@ import { attach, paste, restoreInput, withText } from "../composer/type.ts";
 import { restoreUnsent } from "../composer/unsent.ts";
 import { focusedAsk, handleAskPaste, withFocusedAsk, withAsks, withoutAsk } from "./asks.ts";
 import { withAttention } from "./attention.ts";
-import type { Block } from "./blocks.ts";
+import { speakerOf, speakersOf, type Block } from "./blocks.ts";
 import { comparisonLines } from "../overlays/comparison.ts";
 import { handleOverlayKey, markOverlaySlow, updateOverlay } from "../overlays/index.ts";
 import { withItems } from "../overlays/picker.ts";
@@ -181,8 +181,11 @@ function linesOf(plan: string): string[] {
 }
 
 /** The recorded path and the streamed drafts. The feed of a running turn sends the drafts once more. */
-function openedTranscript({ blocks, open = null }: SessionOpened): State["transcript"] {
-  const path: State["transcript"] = { ...noBlocks, settled: blocks };
+function openedTranscript({ blocks, turns, open = null }: SessionOpened): State["transcript"] {
+  const lastTurn = turns.at(-1);
+  const isUnanswered = open !== null && lastTurn !== undefined && blocks.at(-1)?.kind === "user";
+  const nextSpeaker = isUnanswered ? speakerOf(lastTurn) : null;
+  const path: State["transcript"] = { ...noBlocks, settled: blocks, speakers: speakersOf(turns), nextSpeaker };
   const transcript = (open?.drafts ?? []).reduce((current, { key, text }) => withDraft(current, key, text), path);
   if (open?.state !== "interrupted") return transcript;
   const text = "The process of this turn ended unexpectedly. This is its output until then.";

@@ -4,7 +4,7 @@ import type { Event } from "../../protocol/tree/event.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import * as wrap from "../layout/wrap.ts";
-import { viKeys, blocksOf } from "../fixtures/press-keys.ts";
+import { viKeys, blocksOf, turnOf } from "../fixtures/press-keys.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleFocused } from "../model/scroll.ts";
 import { firstState, type State } from "../model/state.ts";
 import { update } from "../model/update.ts";
@@ -95,6 +95,31 @@ test("a running call shows its last rows of output, within a limit", () => {
   expect(inView(state)).toEqual(["> bash make …", ...[995, 996, 997, 998, 999].map((line) => `  │ line ${line} ${"x".repeat(50)}`)]);
   const [block] = state.transcript.running.values();
   expect(block?.kind === "tool" && block.output.length).toBeLessThan(4001);
+});
+
+test("each answer says who gave it if the transcript has several agents or models", () => {
+  const nodes = [0, 1, 2, 3].map((index): Node => {
+    const text = { kind: "text" as const, text: `part ${index}` };
+    return { ...node(index, text), author: index % 2 === 0 ? "user" : "agent", turn: index < 2 ? "t-1" : "t-2" };
+  });
+  const shown = (agent: string) => {
+    const turns = [
+      turnOf({ id: "t-1", tip: "n1", model: "anthropic/opus" }),
+      turnOf({ id: "t-2", tip: "n3", agent, model: "anthropic/opus" }),
+    ];
+    const state = update(opened([]), { type: "opened", session, blocks: blocksOf(nodes, turns), turns }).state;
+    const next = { agent: "codex", model: null, parent: null, enforced: null };
+    const head = { seq: 1, n: 1, sessionId: "s-1", turnId: "t-3", at: 0 };
+    const started = update(state, { type: "event", event: { ...head, type: "turn.started", turn: next, session } as never }).state;
+    return [state, applyDelta(started, "text.delta", "live")].map((shownState) =>
+      inView(shownState).filter((row) => /^(native|codex)/.test(row)),
+    );
+  };
+  expect(shown("codex")).toEqual([
+    ["native opus", "codex"],
+    ["native opus", "codex", "codex"],
+  ]);
+  expect(shown("native")).toEqual([[], ["native opus", "native opus", "codex"]]);
 });
 
 // --- helpers ----------------------------------------------------------------------------------------------

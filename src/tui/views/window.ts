@@ -5,7 +5,8 @@ import type { Block } from "../model/blocks.ts";
 import { cardStrips, opensByDefault } from "../cards/card.ts";
 import { imageRows, imageSize } from "../layout/image-size.ts";
 import { strip, type Strip } from "../cards/strips.ts";
-import type { Row } from "../layout/wrap.ts";
+import { accent } from "../layout/styles.ts";
+import { plainLine, styled, type Row } from "../layout/wrap.ts";
 import type { State } from "../model/state.ts";
 import { blockAt, blockCount } from "../model/transcript.ts";
 import { textColumns, transcriptHeight } from "../layout/screen-layout.ts";
@@ -28,9 +29,21 @@ export function stripsAt(state: State, index: number): readonly Strip[] {
   if (block === undefined) return [];
   const card = cardStrips(block, textColumns(state), isOpen(state, block));
   const image = imageStrip(state, block);
-  const strips = image === null ? card : [...card, image];
+  const label = block.by !== undefined && state.transcript.speakers.size > 1 ? [labelStrip(block.by)] : [];
+  const strips = image === null ? [...label, ...card] : [...label, ...card, image];
   const previous = index === 0 ? undefined : blockAt(state.transcript, index - 1);
-  return previous === undefined || (isFoldedCall(state, block) && isFoldedCall(state, previous)) ? strips : [gap, ...strips];
+  return previous === undefined || (label.length === 0 && isFoldedCall(state, block) && isFoldedCall(state, previous))
+    ? strips
+    : [gap, ...strips];
+}
+
+const labels = new Map<string, Strip>();
+
+/** The name of the speaker above an answer. The same strip is returned for the same name. */
+function labelStrip(by: string): Strip {
+  const label = labels.get(by) ?? strip(() => [[styled(plainLine(by, 60), accent)]]);
+  labels.set(by, label);
+  return label;
 }
 
 const maxBase64Chars = (8 * 1024 * 1024 * 4) / 3;
