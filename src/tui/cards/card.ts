@@ -7,7 +7,7 @@ import { addSpent } from "../../protocol/tree/usage.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import { unifiedDiff, diffCounts, diffLineCount } from "./diff-card.ts";
 import { imageSize } from "../layout/image-size.ts";
-import { accent, bad, busy, faint, good, proseColumns } from "../layout/styles.ts";
+import { accent, bad, busy, faint, good, heading, proseColumns } from "../layout/styles.ts";
 import { markdown } from "./markdown.ts";
 import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
 import { callRow, durationFacts, howToOpen, markOf, toolStrips } from "./tool.ts";
@@ -89,9 +89,15 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
       return row(columns, styled("▣ ", accent), styled(imageText(block), faint));
     case "turn":
       return row(columns, styled(`── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), faint));
+    case "plan":
+      return [...row(columns, styled("plan", heading), styled(" · .skein/plan.md", faint)), ...planStrips(block.text, columns, isOpen)];
     case "error":
       return [...stripsOf(errorText, block.text, columns), ...(block.hint === null ? [] : stripsOf(hintText, block.hint, columns))];
   }
+}
+
+function planStrips(text: string, columns: number, isOpen: boolean): readonly Strip[] {
+  return isOpen ? stripsOf(markdown, text.trimEnd(), columns) : [];
 }
 
 function foldedMessage(text: string, columns: number): readonly Strip[] {

@@ -1,6 +1,6 @@
 // Tests of plan mode and of the network badge: their keys, their state, and their calls of the Api.
 import { describe, expect, test } from "bun:test";
-import { viKeys } from "../fixtures/press-keys.ts";
+import { turnOf, viKeys } from "../fixtures/press-keys.ts";
 import type { SessionOpenParams } from "../../protocol/api/api.ts";
 import { createFeed } from "../../kit/flow/feed.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -41,6 +41,26 @@ describe("plan mode", () => {
     expect(press(press(insert, "h").state, "ctrl+g").effects).toEqual([{ type: "edit plan" }]);
     expect(press(insert, "space", "e").effects).toEqual([{ type: "edit plan" }]);
     expect(press(insert, "ctrl+z").effects).toEqual([{ type: "suspend" }]);
+  });
+});
+
+describe("a finished plan", () => {
+  const planning: State = { ...apply(fresh, { type: "opened", session, blocks: [], turns: [] }), isPlanning: true };
+  const ended = (state: State, status: Turn["status"]) => {
+    const turn = { ...turnOf({ status, agent: "native" }), endedAt: 1 };
+    return update(state, {
+      type: "event",
+      event: { seq: 1, sessionId: "s-1", turnId: "t-1", at: 0, type: "turn.ended", turn, session } as Event,
+    });
+  };
+  test("the plan is read when a planning turn has ended well, and shown once below it", () => {
+    expect(ended(planning, "ok").effects).toEqual([{ type: "read finished plan" }]);
+    expect([ended(planning, "cancelled").effects, ended({ ...planning, isPlanning: false }, "ok").effects]).toEqual([[], []]);
+    const ready: UpdateMessage = { type: "plan ready", session: "s-1", text: "# Steps\n- [ ] **count**\n" };
+    const shown = apply(apply(ended(planning, "ok").state, ready), ready);
+    expect(textOf(shown).match(/plan · \.skein\/plan\.md/g)).toHaveLength(1);
+    expect(textOf(shown)).toMatch(/── ok[^]*plan · \.skein\/plan\.md\n {2}Steps\n {2}• \[ \] count/);
+    expect(apply(planning, { ...ready, session: "s-0" })).toBe(planning);
   });
 });
 

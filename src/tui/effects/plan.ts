@@ -9,7 +9,9 @@ import { readPlan, setPlanning } from "./planning.ts";
 import { nextAgent } from "./settings.ts";
 import { carryDraft, enterSession, startTurn } from "./turns.ts";
 
-export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend"> = {
+export const planEffects: EffectHandlers<
+  "plan" | "execute plan" | "edit plan" | "read plan" | "show plan" | "read finished plan" | "suspend"
+> = {
   plan: (ctx, { isOn }) => (isOn ? startPlanning(ctx) : stopPlanning(ctx)),
   /** Executes the plan in a new session. The engine links it to the session that planned. */
   "execute plan": async (ctx) => {
@@ -38,6 +40,11 @@ export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" |
   "show plan": async (ctx) => {
     const { text } = await ctx.api.plan.read({ directory: ctx.directory });
     ctx.send(text.trim() === "" ? { type: "notice", text: noPlan(ctx) } : { type: "plan shown", text: stripAnsi(text) });
+  },
+  "read finished plan": async ({ api, directory, session, send }) => {
+    if (session === null) return;
+    const { text } = await api.plan.read({ directory });
+    send({ type: "plan ready", session: session.id, text: stripAnsi(text) });
   },
   suspend: ({ suspend }) => suspend(),
 };

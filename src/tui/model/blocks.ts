@@ -36,6 +36,8 @@ export type Block = {
     } & Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current">)
   | { kind: "image"; image: ImageData }
   | { kind: "turn"; text: string }
+  /** The plan after a turn that planned. */
+  | { kind: "plan"; text: string }
   | { kind: "error"; text: string; hint: string | null }
 );
 

@@ -159,6 +159,8 @@ export type UpdateMessage =
   /** `plan` is the current text of the plan file, if it was read. */
   | { type: "steps"; session: string | null; steps: readonly PlanStep[]; plan?: string }
   | { type: "plan shown"; text: string }
+  /** The plan of a session whose planning turn has ended. */
+  | { type: "plan ready"; session: string; text: string }
   /** Puts a text into the prompt, in place of the unsent message. */
   | { type: "prompt"; text: string }
   /** `text` is null if the agent already has the message. */
@@ -252,7 +254,7 @@ export type Effect =
   | SessionsEffect
   | { type: "net"; net: "on" | "off" }
   | { type: "plan"; isOn: boolean }
-  | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "list asks" | "read costs" }
+  | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "read finished plan" | "list asks" | "read costs" }
   | { type: "hub" | "redraw" | "suspend" | "quit" }
   | { type: "model" | "agent"; name: string }
   | { type: "list"; purpose: "models" | "agents" }

@@ -33,6 +33,7 @@ export function updateByEvent(state: State, event: Event): UpdateResult {
     withoutRetry(state, applyEvent(state, event)),
     ...reload,
     ...(mayChangePlan(state, event) ? [{ type: "read plan" } as const] : []),
+    ...(hasPlanned(state, event) ? [{ type: "read finished plan" } as const] : []),
   );
 }
 
@@ -45,6 +46,10 @@ function withoutRetry(previous: State, next: State): State {
 /** Any tool may have changed the plan file. */
 function mayChangePlan({ session }: State, event: Event): boolean {
   return session?.plan !== undefined && (event.type === "turn.ended" || (event.type === "node.added" && event.node.author === "tool"));
+}
+
+function hasPlanned({ isPlanning }: State, event: Event): boolean {
+  return isPlanning && event.type === "turn.ended" && event.turn.status === "ok" && event.turn.agent !== "shell";
 }
 
 export function updateBySubSession(state: State, event: Event): UpdateResult {

@@ -100,6 +100,8 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return step(openText(state, "plan", linesOf(message.text)));
     case "prompt":
       return step(withText({ ...state, mode: "insert" }, message.text));
+    case "plan ready":
+      return step(withReadyPlan(state, message));
     case "taken back":
       return restoreInput(state, message);
     case "listed":
@@ -174,6 +176,15 @@ function withOpened(state: State, message: SessionOpened): State {
 function withSteps(state: State, { session, steps, plan }: MessageOf<"steps">): State {
   if (session !== (state.session?.id ?? null)) return state;
   return plan === undefined ? { ...state, steps } : withLines({ ...state, steps }, "plan", linesOf(plan));
+}
+
+/** Shows the plan below the turn that wrote it, once for each version. */
+function withReadyPlan(state: State, { session, text }: MessageOf<"plan ready">): State {
+  if (session !== state.session?.id || text.trim() === "") return state;
+  const { settled } = state.transcript;
+  const last = settled.findLast(({ kind }) => kind === "plan");
+  if (last?.kind === "plan" && last.text === text) return state;
+  return { ...state, transcript: withBlocks(state.transcript, { id: `plan-${settled.length}`, kind: "plan", text }) };
 }
 
 function linesOf(plan: string): string[] {
