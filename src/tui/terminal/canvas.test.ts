@@ -29,7 +29,7 @@ test("every row ends in the cell that the frame has for it, and none continues b
   await using setup = await createTestRenderer({ width: columns, height: texts.length + 1 });
   const { renderer } = setup;
   renderer.root.add(
-    new Canvas(renderer, { color: true, renderFrame: () => ({ rows, images: [], cursor: null }), drawImages: () => {}, onWheel: () => {} }),
+    new Canvas(renderer, { color: true, renderFrame: () => ({ rows, images: [], cursor: null }), drawImages: () => {}, onMouse: () => {} }),
   );
   await setup.renderOnce();
   const bar = "|".codePointAt(0);

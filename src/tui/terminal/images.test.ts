@@ -115,7 +115,7 @@ async function onTerminal(
     state = update(state, message).state;
     surface.draw();
   };
-  const surface = canvasSurface(renderer, { state: () => state, color: true, onWheel: () => {}, onImages: handle });
+  const surface = canvasSurface(renderer, { state: () => state, color: true, onMouse: () => {}, onImages: handle });
   const send = async (message: UpdateMessage) => {
     if (message.type === "set" && message.fields.size !== undefined) renderer.resize(message.fields.size.columns, message.fields.size.rows);
     handle(message);
