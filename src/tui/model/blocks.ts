@@ -10,7 +10,7 @@ import { screenHint } from "./screen-hint.ts";
 
 export type Block = {
   id: string;
-  /** Who answers: on the first block of an agent in a turn. Shown if the transcript has several speakers. */
+  /** The speaker, on the first block of an agent in a turn. Shown if the transcript has several speakers. */
   by?: string;
 } & (
   | { kind: "user" | "text" | "thinking" | "note"; text: string; isLive?: boolean }

@@ -23,6 +23,7 @@ import {
   withNotice,
   type ImagesMessage,
   type MessageOf,
+  type MouseMessage,
   type UpdateMessage,
   type SessionOpened,
   type State,
@@ -40,12 +41,9 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "paste":
       return pasteText(endLeader(state), stripAnsi(message.text));
     case "wheel":
-      if (state.overlay === null) return step(scrollBy(state, message.rows));
-      return handleOverlayKey(state, state.overlay, { name: message.rows > 0 ? "down" : "up", text: "" });
     case "click":
-      return step(state.overlay === null ? toggleAt(state, message.row) : state);
     case "selected":
-      return step(state, { type: "copy", text: message.text, name: pluralize(message.text.split("\n").length, "line") });
+      return updateByMouse(state, message);
     case "set":
       return step({ ...state, ...message.fields });
     case "images":
@@ -78,12 +76,7 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "compared":
       return step(openText(state, "comparison", comparisonLines(message.comparison), state.overlay));
     case "visited":
-      return step({
-        ...state,
-        overlay: null,
-        visit: message.visit,
-        mode: message.visit === null ? (state.visit?.mode ?? state.mode) : baseModeOf(state),
-      });
+      return step(withVisit(state, message.visit));
     case "ask found":
       return step(withFocusedAsk({ ...state, overlay: null }, message.ask));
     case "asks":
@@ -116,6 +109,23 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return step(withFailure(state, message));
     case "refused":
       return step(withRefusal(state, message));
+  }
+}
+
+function withVisit(state: State, visit: State["visit"]): State {
+  return { ...state, overlay: null, visit, mode: visit === null ? (state.visit?.mode ?? state.mode) : baseModeOf(state) };
+}
+
+function updateByMouse(state: State, message: MouseMessage): UpdateResult {
+  const { overlay } = state;
+  switch (message.type) {
+    case "wheel":
+      if (overlay === null) return step(scrollBy(state, message.rows));
+      return handleOverlayKey(state, overlay, { name: message.rows > 0 ? "down" : "up", text: "" });
+    case "click":
+      return step(overlay === null ? toggleAt(state, message.row) : state);
+    case "selected":
+      return step(state, { type: "copy", text: message.text, name: pluralize(message.text.split("\n").length, "line") });
   }
 }
 
