@@ -110,5 +110,7 @@ test("a slow snapshot is shown as such, and the call that waits for it is not sh
 test("the demo shows the output of its failing test", async () => {
   using skein = temporaryHome();
   const ran = await skein.run(["demo"]);
+  expect(ran.err).toContain("native · scripted model · policy workspace");
+  expect(ran.err).not.toContain("replay/");
   expect(ran.err).toContain("FAIL  What's new? -> what's-new?, wanted whats-new");
 }, 120_000);
