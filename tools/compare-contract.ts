@@ -30,7 +30,7 @@ async function readContract(root: string): Promise<Contract> {
   const home = mkdtempSync(join(tmpdir(), "skein-contract-"));
   const doc = (name: string) => readFileSync(join(root, "docs", name), "utf8");
   try {
-    const commands = tokens(run(root, home, ["--help"]), /^ {2}([a-z]+) {2,}/gm);
+    const commands = commandsOf(`${run(root, home, ["--help"])}${hiddenCommands(root, home)}`);
     const helps = [...commands].map((command) => [command, run(root, home, [command, "--help"])] as const);
     return {
       commands,
@@ -47,6 +47,22 @@ async function readContract(root: string): Promise<Contract> {
     };
   } finally {
     rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** `skein` alone is an example of the help. */
+function commandsOf(help: string): Set<string> {
+  const names = tokens(help, /^ {2}([a-z]+) {2,}/gm);
+  names.delete("skein");
+  return names;
+}
+
+/** The whole list of commands. Versions without `help --all` hide none. */
+function hiddenCommands(root: string, home: string): string {
+  try {
+    return run(root, home, ["help", "--all"]);
+  } catch {
+    return "";
   }
 }
 

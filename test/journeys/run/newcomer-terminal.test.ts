@@ -75,3 +75,13 @@ test("-r with the session of a stopped turn offers to continue it on the screen"
   await screen.until(/continue/);
   expect(screen.shown()).toContain("never ends");
 });
+
+test("config edit opens the file of the settings in the editor, and creates it if it is missing", async () => {
+  using skein = temporaryHome();
+  const editor = `sh -c 'printf "{\\"max_steps\\": 7}" > "$1"' edit`;
+  await using edited = startInPty(skein, ["config", "edit"], { env: { EDITOR: editor } });
+  expect([await edited.exited, edited.shown()]).toEqual([0, expect.stringContaining("edited ")]);
+  expect((await skein.run(["config", "get", "max_steps"])).out).toBe("7\n");
+  const piped = await skein.run(["config", "edit"]);
+  expect([piped.code, piped.err]).toEqual([2, expect.stringContaining("config edit needs a terminal")]);
+});

@@ -43,6 +43,20 @@ test("list and ps show the message of each branch and turn, and a long name leav
   ]);
 });
 
+test("fork branches a session at its end or at a node, and the branch becomes the current session", async () => {
+  using skein = temporaryHome(vendorEnv(server.url));
+  const { id, nodes } = await conversation(skein);
+  const forked = await skein.run(["fork", "--name", "other"]);
+  expect([forked.code, forked.out]).toEqual([0, "forked main as other, which is now the current session\n"]);
+  expect(forked.err).toBe(`back to the old one: skein use ${id.slice(-8)}\n`);
+  const atNode = await skein.run(["fork", "main", "--at", nodes[1]!.id.slice(-8), "--json"]);
+  expect(atNode.json()).toMatchObject({ tip: nodes[1]!.id });
+  expect((await skein.run(["run", "words of the branch", "-c", "--json"])).json()["session_id"]).toBe(atNode.json()["id"]);
+  expect(lastRequest()).not.toContain("second words");
+  const wrong = await skein.run(["fork", "main", "--at", "00000000"]);
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('there is no node "00000000"')]);
+});
+
 describe("run on the tree", () => {
   test("run --at an old node makes a branch in a new session, and the old session keeps its tip", async () => {
     using skein = temporaryHome(vendorEnv(server.url));

@@ -1,5 +1,7 @@
 // skein config: lists settings with their origin, and changes them.
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { createSafely, makeDirectorySafely } from "../../../kit/files/safe-file.ts";
 import { replaceFile } from "../../../kit/files/replace-file.ts";
 import { createProgramSearch } from "../../../kit/process/trusted-programs.ts";
 import { parseJson, type Json } from "../../../kit/text/json.ts";
@@ -94,13 +96,21 @@ async function edit(api: Api, args: Args, ctx: CommandContext): Promise<Report> 
     });
   const paths = await api.config.paths();
   const file = args.flags["project"] ? paths.project : paths.user;
-  if (!existsSync(file)) replaceFile(file, "{\n}\n", { file: 0o600, directory: 0o700 });
+  if (!existsSync(file)) createSettings(file, args.flags["project"] === true);
   const { env, home, cwd, project } = ctx;
   const editorOptions = { env, cwd, programs: createProgramSearch({ env, home, directories: [project, cwd], writable: [] }) };
   const command = editorFrom(editorOptions);
   const exit = await ctx.lendTerminal(() => runEditor(command, file, editorOptions));
   if (exit !== 0) throw new Fault("usage", `the editor ended with ${exit}`, { hint: `the file is ${file}` });
   return { json: { path: file }, text: () => `edited ${stripControls(file)}\n` };
+}
+
+/** A tool may have replaced a directory of the project by a link, so the project's file is created without following links. */
+function createSettings(file: string, isInProject: boolean): void {
+  const text = "{\n}\n";
+  if (!isInProject) return replaceFile(file, text, { file: 0o600, directory: 0o700 });
+  makeDirectorySafely(dirname(file), 0o755);
+  createSafely(file, text, 0o644);
 }
 
 /** The screen knows the names of keys and commands. A value that is no JSON object is refused later. */
