@@ -1,5 +1,5 @@
 // Reads the files of a snapshot that git has just taken into memory, so that the next snapshots need git only for new names.
-import { accessSync, constants, lstatSync, readdirSync, type Stats } from "node:fs";
+import { accessSync, closeSync, constants, lstatSync, openSync, readdirSync, readSync, type Stats } from "node:fs";
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { absoluteBytes, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
 import { fastPath, join, KeptTree, settledStatus, toText, typeOf, watchPath, type KeptDirectory, type WatchedPath } from "./kept-tree.ts";
@@ -19,9 +19,8 @@ export type TakenSnapshot = {
 
 /** Null if the project is too big, has files that can't be followed, or another process took a snapshot meanwhile. */
 export async function loadKeptTree(shadow: ShadowRepository, snapshot: TakenSnapshot): Promise<KeptTree | null> {
-  if (process.platform !== "linux") return null;
+  if (process.platform !== "linux" || indexedFiles(shadow) > maxEntries) return null;
   const lines = splitAtNul(await runGit(shadow, ["ls-tree", "-r", "-z", snapshot.tree]));
-  if (lines.length > maxEntries) return null;
   const root = createDirectory(null);
   for (const line of lines) addFile(root, line);
   const watched = [watchPath(absoluteBytes(shadow, ".git/info/exclude"), "content")];
@@ -34,6 +33,21 @@ export async function loadKeptTree(shadow: ShadowRepository, snapshot: TakenSnap
   const isLoaded = await readStatus(shadow, { root, watched, startedAt: snapshot.startedAt });
   if (!isLoaded || !snapshot.isCurrent()) return null;
   return new KeptTree(shadow, { root, watched }, (paths) => findStored(shadow, snapshot.excludes, paths));
+}
+
+/** The number of files in the shadow's index, from its header: a signature, a version and the number, of four bytes each. */
+function indexedFiles({ dir }: ShadowRepository): number {
+  const header = Buffer.alloc(12);
+  try {
+    const file = openSync(`${dir}/index`, "r");
+    try {
+      return readSync(file, header) < header.length ? 0 : header.readUInt32BE(8);
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return 0; // a project without files has no index
+  }
 }
 
 /** `isOpen`: it has no stored file and is not ignored, so that a file in it would be stored. */
