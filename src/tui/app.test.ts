@@ -29,6 +29,18 @@ test("a typed message gets a streamed answer, and :quit ends the screen", async 
   expect([scripted.calls.map(({ method }) => method), scripted.watchers()]).toEqual([["session.open", "turn.start"], 0]);
 });
 
+test("the first start says how to get the vi keys", async () => {
+  await onScreen(
+    scriptedApi(),
+    null,
+    async ({ mockInput, frameWhere }) => {
+      await frameWhere((frame) => frame.includes("Keys like those of vi: skein config set keys vi"));
+      pressQuit(mockInput);
+    },
+    { bindings: { preset: "plain", own: {} } },
+  );
+});
+
 test("a paste of several lines is one message, and wide characters keep their columns", async () => {
   await onScreen(scriptedApi(), null, async ({ mockInput, frameWhere, resize }) => {
     await mockInput.pasteBracketedText("日本語 one\ntwo 👩‍👩‍👧 three");
@@ -163,7 +175,7 @@ test("a lost hub is reported and found again, and later changes are shown", asyn
       await until(() => scripted.calls.length === 1);
       pressQuit(mockInput);
     },
-    connectHub,
+    { connectHub },
   );
   expect(scripted.calls[0]).toMatchObject({ method: "turn.start", params: { session: "s-1", prompt: null } });
 });
@@ -201,7 +213,7 @@ async function onScreen(
   { api }: ScriptedApi,
   sessionId: string | null,
   check: (setup: TestRendererSetup & { frameWhere: FrameWhere }) => Promise<void>,
-  connectHub: ScreenOptions["connectHub"] = null,
+  { connectHub = null, bindings = viKeys }: Partial<Pick<ScreenOptions, "connectHub" | "bindings">> = {},
 ): Promise<void> {
   await using setup = await createTestRenderer({ width: 80, height: 24, exitOnCtrlC: false, kittyKeyboard: true });
   const options = {
@@ -214,7 +226,7 @@ async function onScreen(
     session: sessionId === null ? null : session(sessionId),
     connectHub,
     color: true,
-    bindings: viKeys,
+    bindings,
     local: {
       history: { entries: [], add: () => {} },
       unsent: { claim: () => null, save: () => {}, problem: () => null },

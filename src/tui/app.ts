@@ -4,6 +4,7 @@ import { decodePasteBytes, type CliRenderer } from "@opentui/core";
 import type { Settings } from "../protocol/api/api.ts";
 import { createSuspender } from "./terminal/suspend.ts";
 import { titleOf } from "./model/attention.ts";
+import { switchText } from "./keys/help.ts";
 import { checkBindings } from "./keys/bindings.ts";
 import { keyOf } from "./terminal/canvas.ts";
 import { createUnsentSaver } from "./composer/unsent.ts";
@@ -152,6 +153,8 @@ async function showFirstSession(
   const policySlot = slotOf(turn.policy.name);
   await enterSession(ctx, session);
   if (isPolicyNamed === true) setPolicy(ctx, policySlot);
+  const isFirstStart = session === null && local.history.entries.length === 0 && ctx.bindings.preset === "plain";
+  if (isFirstStart && task === null) ctx.send({ type: "notice", text: switchText("vi") });
   const saved = local.unsent.claim();
   const problem = local.unsent.problem();
   if (saved !== null) ctx.send({ type: "unsent", ...saved });
