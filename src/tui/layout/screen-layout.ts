@@ -17,12 +17,18 @@ export function composerRows(state: State, line: EditLine): number {
   return Math.min(maxRows, layOutText(composerPrompt, line, state.size.columns).rows.length);
 }
 
+/** On a low screen the queue leaves a row for the transcript and one for the composer. */
 export function visibleQueue(state: State): State["queue"] {
-  return state.queue.slice(-maxQueueRows);
+  const rows = Math.max(0, Math.min(maxQueueRows, state.size.rows - 3 - statusRows(state)));
+  return state.queue.slice(Math.max(0, state.queue.length - rows));
+}
+
+/** Rows of facts below the composer. */
+function statusRows({ bindings }: State): number {
+  return bindings.preset === "vi" ? 2 : 1;
 }
 
 /** Rows of the transcript: the screen without the queue, the rule, the composer and the rows of facts below it. */
 export function transcriptHeight(state: State): number {
-  const statusRows = state.bindings.preset === "vi" ? 2 : 1;
-  return Math.max(1, state.size.rows - composerRows(state, state.unsent) - visibleQueue(state).length - 1 - statusRows);
+  return Math.max(1, state.size.rows - composerRows(state, state.unsent) - visibleQueue(state).length - 1 - statusRows(state));
 }

@@ -42,6 +42,13 @@ describe("the sessions panel", () => {
     for (const columns of [44, 80, 120, 200])
       for (const rows of [8, 24, 60]) expect(badRows({ ...previewed, size: { columns, rows } })).toEqual([]);
   });
+  test("the time of last use and the task are separate columns, however long the time is", () => {
+    const minutes = {
+      ...listed(),
+      message: { ...(listed() as Extract<UpdateMessage, { type: "sessions" }>).message, now: 59 * 60_000 },
+    } as UpdateMessage;
+    expect(textOf(apply(opened.state, minutes))).toMatch(/ 59 minutes ago {2}fix the build/);
+  });
   test("sessions are previewed one at a time, however fast the user moves", () => {
     expect(effectsOf(opened.state, "x")).toEqual([]);
     expect(open.overlay).toMatchObject({ previewing: "ours n1" });

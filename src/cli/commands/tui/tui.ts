@@ -39,7 +39,7 @@ export const tui: Command = {
   notes: `In a terminal \`skein\` without arguments does the same. So does \`skein\` with flags of
 this command only (\`skein -m opus\`), and with a task, which it sends (\`skein "fix the
 tests"\`). The screen shows the project's current session, or starts one with the
-first message. docs/KEYS.md lists the keys; press ? to show them.`,
+first message. docs/KEYS.md lists the keys; /help shows them.`,
   async run(args, ctx) {
     const flags = readFlags(args, ctx);
     const query = args.positionals[0] ?? flags.text("resume") ?? undefined;
