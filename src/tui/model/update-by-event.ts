@@ -6,6 +6,7 @@ import type { Node } from "../../protocol/tree/node.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
 import { totalInput } from "../../protocol/tree/usage-text.ts";
 import { addSpent, addUsage, zeroUsage, withSubSessions } from "../../protocol/tree/usage.ts";
+import { hintFor } from "../keys/hint.ts";
 import { withAsk, withAsks, withoutAsk } from "./asks.ts";
 import { speakerOf, turnBlocks } from "./blocks.ts";
 import { step, withNotice, type State, type UpdateResult } from "./state.ts";
@@ -99,7 +100,7 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
     case "snapshot.ended":
       return { ...state, isRecordingFiles: event.type === "snapshot.started" };
     case "tool.denied":
-      return withNotice(state, oneLine(event.text, 300), "error");
+      return withNotice(state, event.what === "net" ? netDeniedText(state) : oneLine(event.text, 300), "error");
     case "model.retried":
       return withNotice(
         { ...state, transcript: withoutWriting(transcript), activity: "retrying" },
@@ -144,6 +145,11 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
 
 function withAskEvent(state: State, { type, ask }: Extract<Event, { type: "ask.opened" | "ask.closed" }>): State {
   return type === "ask.opened" ? withAsk(state, ask) : withoutAsk(state, ask.id);
+}
+
+/** The result of the call has the whole reason. One row has room for the next step. */
+function netDeniedText({ bindings }: State): string {
+  return `the network of tools is off: ${hintFor(bindings, "net")} on turns it on for the next turn`;
 }
 
 /** The tokens of the latest request with a reported usage, and of its answer. Null without one. */

@@ -132,6 +132,19 @@ describe("a turn", () => {
     expect(textOf(press(opened, "o").state)).toBe(textOf(focused));
     expect(textOf(press(done, "ctrl+o").state)).toContain("v bash ls");
   });
+  test("a command without network shows the whole reason below it, and the next step above the prompt", () => {
+    const reason = "network is off (policy workspace): commands reach no host; --net on, or net in the config, allows it for the next run";
+    const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "curl x.y" } };
+    const text = `curl: (6) Could not resolve host: x.y\n[${reason}]\nexit code 6`;
+    const denied = applyEvents(
+      started,
+      { type: "node.added", node: node("agent", [call]) },
+      { type: "tool.denied", call: "c1", what: "net", text: reason },
+      { type: "node.added", node: node("tool", [{ kind: "result", call: "c1", name: "bash", text, isError: true }]) },
+    );
+    expect(textOf(denied).replace(/\n\s+│ /g, " ")).toContain(`> bash curl x.y · exit 6 curl: (6) Could not resolve host: x.y [${reason}]`);
+    expect(textOf(denied)).toContain("── the network of tools is off: :net on turns it on for the next turn ─");
+  });
   test("a retry is announced with its time and reason until it begins", () => {
     const retried = applyEvents(started, {
       type: "model.retried",
