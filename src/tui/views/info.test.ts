@@ -74,7 +74,8 @@ test("the first screen shows name, version, agent, model, directory, and three t
 });
 
 test("the first screen shows what is missing and the next step", () => {
-  const problem = { text: "no model can be asked: there is no key", hint: "set ANTHROPIC_API_KEY, or use -a claude" };
-  const screen = textOf({ ...fresh, about: { ...about, problem } });
-  expect(screen).toMatch(/✗ no model can be asked: there is no key\n {4}set ANTHROPIC_API_KEY, or use -a claude\n/);
+  const problem = { text: "no model can be asked: there is no key", hint: "set ANTHROPIC_API_KEY,\nor use -a claude" };
+  const screen = textOf({ ...fresh, about: { ...about, agent: "auto", model: null, problem } });
+  expect(screen).toMatch(/✗ no model can be asked: there is no key\n {4}set ANTHROPIC_API_KEY,\n {4}or use -a claude\n/);
+  expect(screen).toContain("no model yet · ~/work/fastify (master)");
 });

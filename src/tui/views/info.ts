@@ -47,11 +47,12 @@ function factsOf(state: State): Fact[] {
   ];
 }
 
-/** `native claude-sonnet-4-5`: the vendor is left out. */
+/** `native claude-sonnet-4-5`: the vendor is left out. The agent `auto` has not chosen a model. */
 export function whoText({ about, session }: State): string {
   const agent = plainLine(about.agent ?? session?.agent ?? "native", 30);
   const model = about.model ?? session?.model ?? null;
-  return model === null ? agent : `${agent} ${plainLine(modelId(model), 40)}`;
+  if (model === null) return agent === "auto" ? "no model yet" : agent;
+  return `${agent} ${plainLine(modelId(model), 40)}`;
 }
 
 function modelId(model: string): string {

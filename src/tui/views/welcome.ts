@@ -24,7 +24,7 @@ export function welcomeRows(state: State, height: number): Row[] {
 function problemRows({ text, hint }: { text: string; hint: string | null }, columns: number): Row[] {
   return [
     ...wrapRuns([styled(`✗ ${text}`, bad)], columns, styled("  ")),
-    ...(hint === null ? [] : wrapRuns([styled(`  ${hint}`)], columns, styled("  "))),
+    ...(hint?.split("\n") ?? []).flatMap((line) => wrapRuns([styled(`  ${line}`)], columns, styled("  "))),
   ];
 }
 
