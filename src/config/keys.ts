@@ -186,7 +186,7 @@ const keyTable = [
     field: "retentionMs",
     type: "duration",
     description:
-      "Archived sessions expire after this time, with their outputs, transcripts, snapshots, and directories of agents and teams. They are removed at most once a day, after a turn; unmerged work stays. Without it, `purge_after` or 30 days.",
+      "Archived sessions expire after this time, with their outputs, transcripts, snapshots, and directories of agents and teams. They are removed at most once a day, after a turn; unmerged work stays. Stored files that no session needs any more go with them, after a week at least. Without it, `purge_after` or 30 days.",
   },
   {
     key: "context_files",

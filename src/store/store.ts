@@ -119,6 +119,8 @@ export type Store = {
   turnRecords: (turns: string[]) => Promise<FileRecord[]>;
   /** Recorded calls of every session in a project that ran between two times, in order of time. */
   projectRecords: (project: string, window: { from: number; to: number }) => Promise<FileRecord[]>;
+  /** Ids of all recorded states of a project's files. */
+  fileStates: (project: string) => Promise<string[]>;
   events: (session: string, afterSeq: number) => Promise<DurableEvent[]>;
   readOutput: (identifier: string) => Promise<ReadableStream<Uint8Array>>;
   search: (query: string, filter: { project: string | null; limit: number }) => Promise<SearchHit[]>;

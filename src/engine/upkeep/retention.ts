@@ -20,10 +20,15 @@ export type RetentionPort = {
   removeSnapshots: (directory: string, isUsed: () => Promise<boolean>) => Promise<boolean>;
 };
 
-type PurgeParams = { olderThanMs: number; dryRun: boolean };
+type PurgeParams = {
+  olderThanMs: number;
+  dryRun: boolean;
+  /** Whether no user asked for it. Then snapshots are pruned once a day only. */
+  isAutomatic?: boolean;
+};
 
 /** Purges every expired session, then the directories that belong to none. */
-export async function purgeExpired(deps: EngineDeps, { olderThanMs, dryRun }: PurgeParams): Promise<PurgeReport> {
+export async function purgeExpired(deps: EngineDeps, { olderThanMs, dryRun, isAutomatic = false }: PurgeParams): Promise<PurgeReport> {
   const store = await deps.store();
   const { retention } = deps;
   const report = await store.purge({ session: null, archivedBefore: Date.now() - olderThanMs, dryRun });
@@ -38,6 +43,7 @@ export async function purgeExpired(deps: EngineDeps, { olderThanMs, dryRun }: Pu
       directories.push(directory);
     }
   }
+  if (!dryRun) keep(await pruneSnapshots(deps, { olderThanMs, isDaily: isAutomatic }));
   for (const { directory, project } of retention.oldSnapshots(olderThanMs)) {
     const isUsed = () => hasSessions(deps, project);
     if (await isUsed()) continue;
@@ -51,6 +57,25 @@ export async function purgeExpired(deps: EngineDeps, { olderThanMs, dryRun }: Pu
     }
   }
   return { ...report, directories };
+}
+
+/** Removes stored files that no recorded state needs, in projects that still have sessions. Returns the problems. */
+async function pruneSnapshots(deps: EngineDeps, options: { olderThanMs: number; isDaily: boolean }): Promise<string[]> {
+  const { snapshots } = deps;
+  if (snapshots === null) return [];
+  const store = await deps.store();
+  const problems: string[] = [];
+  const filters = [false, true].map((archived) => ({ project: null, archived, subSessions: true }));
+  const sessions = (await Promise.all(filters.map((filter) => store.listSessions(filter)))).flat();
+  const undone = sessions.flatMap((session) => session.undone ?? []).flatMap(({ files }) => (files === null ? [] : [files.from, files.to]));
+  for (const project of new Set(sessions.map((session) => session.project))) {
+    try {
+      await snapshots.prune(project, { keep: [...(await store.fileStates(project)), ...undone], ...options });
+    } catch (error) {
+      problems.push(`old snapshots of ${project} can't be removed: ${messageOf(error)}`);
+    }
+  }
+  return problems;
 }
 
 /** Projects of all sessions, and of those that were purged just now. */
@@ -112,7 +137,7 @@ async function removeExpired(deps: EngineDeps, retention: RetentionPort): Promis
     if ((await store.session(id)) === null || (await store.holder(id)) !== null) continue;
     await store.purge({ session: id, archivedBefore, dryRun: false }).catch(ignoreChanged);
   }
-  await purgeExpired(deps, { olderThanMs: retention.afterMs, dryRun: false });
+  await purgeExpired(deps, { olderThanMs: retention.afterMs, dryRun: false, isAutomatic: true });
 }
 
 const changedCodes = new Set(["session-unknown", "session-busy", "usage"]);

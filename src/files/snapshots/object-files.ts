@@ -1,8 +1,10 @@
 // Writes objects of git into a shadow repository without starting git. A snapshot of a few changed files is then so cheap
 // that no tool call has to wait for it.
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
+
+const dayMs = 86_400_000;
 
 let count = 0;
 
@@ -12,7 +14,12 @@ export function writeObject(shadowDir: string, type: "blob" | "tree", content: U
   const id = new Bun.CryptoHasher("sha1").update(bytes).digest("hex");
   const directory = join(shadowDir, "objects", id.slice(0, 2));
   const file = join(directory, id.slice(2));
-  if (existsSync(file)) return id;
+  const stored = statSync(file, { throwIfNoEntry: false });
+  if (stored !== undefined) {
+    // An object that is used again must not count as old; see prune.ts.
+    if (Date.now() - stored.mtimeMs > dayMs) utimesSync(file, new Date(), new Date());
+    return id;
+  }
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const temporary = join(directory, `tmp_obj_${process.pid}_${++count}`);
   // Renamed when it is complete: a killed process leaves no damaged object.

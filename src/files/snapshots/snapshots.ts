@@ -8,6 +8,7 @@ import { runGit, type ShadowRepository } from "../git.ts";
 import { KeptTree, OutdatedError } from "./kept-tree.ts";
 import { readKeptTree, writeKeptTree } from "./kept-tree-file.ts";
 import { findStored, loadKeptTree } from "./load-kept-tree.ts";
+import { pruneObjects } from "./prune.ts";
 import { planRestore, replaceEntries, restoreTree } from "./restore.ts";
 import { shadowRepository, type ShadowLocation } from "./shadow.ts";
 import { excludesOf, takeSnapshot } from "./take-snapshot.ts";
@@ -87,6 +88,11 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     async planRestore(project, now, target) {
       await takeWithGit(project);
       return planRestore(shadow(project), now, target);
+    },
+    async prune(project, prune) {
+      await running.get(project);
+      memory.forget(project);
+      await pruneObjects(shadow(project), prune);
     },
     innerRepositories: async (project) => innerRepositories.get(project) ?? [],
     async restore(project, now, to) {

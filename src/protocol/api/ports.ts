@@ -291,6 +291,8 @@ export type Snapshots = {
   planRestore: (project: string, current: string, target: string) => Promise<{ to: string; kept: string[] }>;
   /** `current` must be recorded just before the call. */
   restore: (project: string, current: string, to: string) => Promise<void>;
+  /** Removes stored files that no state in `keep` has and that were not written for that long. `isDaily` limits it to once a day. */
+  prune: (project: string, options: { keep: readonly string[]; olderThanMs: number; isDaily: boolean }) => Promise<void>;
   /** Untracked repositories inside the project at the last `take`. The paths have one character for each byte. */
   innerRepositories: (project: string) => Promise<string[]>;
 };

@@ -76,6 +76,8 @@ export function describeFiles(store: () => Store): void {
     expect(await within(1_600, 2_000)).toEqual(["n2"]);
     expect(await within(8_000, 9_000)).toEqual(["n3"]);
     expect(await within(0, 900)).toEqual([]);
+    expect((await store().fileStates("/q")).length).toBeGreaterThan(0);
+    expect(await store().fileStates(project)).toEqual(expect.arrayContaining(["b", "c"]));
   });
 
   test("snapshots can't be written without the lease, or after the end of the turn", async () => {

@@ -20,7 +20,7 @@ import { latestPrompts, prompts } from "./tables/prompts.ts";
 import { createSession, findSession, forkSession, listSessions, requireSession, session, updateSession } from "./tables/sessions.ts";
 import { usage } from "./tables/spending.ts";
 import { latestTurnsBy, subSessions } from "./tables/sub-sessions.ts";
-import { projectRecords, saveCallFiles, saveTurnFiles, turnFiles, turnRecords } from "./tables/turn-files.ts";
+import { fileStates, projectRecords, saveCallFiles, saveTurnFiles, turnFiles, turnRecords } from "./tables/turn-files.ts";
 import { drafts, openTurns, turn, turnsOf } from "./tables/turns.ts";
 import { appendNode, endTurn, recordNativeId, saveDraft, startTurn } from "./tables/write-turn.ts";
 
@@ -47,7 +47,7 @@ const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };
 const importFunctions = { importSession, importedSession, storedNodes, importNodes };
 const nodeReads = { node, findNode, path, sessionPath, children, treeNodes, sessionNodes };
 const turnReads = { turn, turnsOf, openTurns, prompts, latestPrompts, drafts, events, subSessions, asks, findAsk, queue, usage };
-const fileReads = { turnFiles, turnRecords, projectRecords };
+const fileReads = { turnFiles, turnRecords, projectRecords, fileStates };
 const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, description, saveDescription };
 
 export async function openStore(options: StoreOptions): Promise<Store> {

@@ -97,6 +97,49 @@ test("snapshots without a session are removed, and a team directory with unknown
   expect([existsSync(other), existsSync(directory), existsSync(team)]).toEqual([false, true, true]);
 });
 
+test("stored files of purged sessions are removed from a snapshot repository that other sessions still use", async () => {
+  await using server = serverWith(shellScript(["echo only-in-old > old.txt; mkdir -p d; echo deep > d/f"], "done"));
+  using skein = temporaryHome(vendorEnv(server.url));
+  await run(skein, "old");
+  server.setScript(shellScript(["rm -r old.txt d; echo kept > kept.txt"], "done"));
+  await run(skein, "between");
+  server.setScript(shellScript(["echo more > more.txt"], "done"));
+  await run(skein, "kept");
+  const [name] = readdirSync(dataPath(skein, "files")).filter((entry) => entry.endsWith(".git"));
+  const objects = dataPath(skein, "files", name!, "objects");
+  const hasObject = (content: string): boolean => {
+    const id = new Bun.CryptoHasher("sha1").update(`blob ${content.length}\0${content}`).digest("hex");
+    return existsSync(join(objects, id.slice(0, 2), id.slice(2)));
+  };
+  const before = new Date(Date.now() - 40 * dayMs);
+  const age = (): void => {
+    for (const entry of readdirSync(objects, { recursive: true, withFileTypes: true }))
+      if (entry.isFile()) utimesSync(join(entry.parentPath, entry.name), before, before);
+  };
+  const changesOf = async (session: string) => JSON.stringify((await skein.run(["export", session, "--json"])).json()["files"]);
+  const changes = await changesOf("kept");
+  age();
+  expect((await skein.run(["purge"])).code).toBe(0);
+  // Sessions that are not purged keep their files.
+  expect([hasObject("only-in-old\n"), hasObject("kept\n"), hasObject("more\n")]).toEqual([true, true, true]);
+  for (const session of ["old", "between"]) await archive(skein, session, 31);
+  rmSync(dataPath(skein, "files", name!, "pruned"));
+  age();
+  forgetToday(skein);
+  server.setScript({ steps: [], final: "done" });
+  await run(skein, "kept");
+  // The exit of a run waits only a moment for the removal, so it may be left to the command.
+  expect((await skein.run(["purge"])).code).toBe(0);
+  expect([hasObject("only-in-old\n"), hasObject("kept\n"), hasObject("more\n")]).toEqual([false, true, true]);
+  expect(await changesOf("kept")).toBe(changes);
+  expect((await skein.run(["verify"])).code).toBe(0);
+  // Snapshots after it are complete.
+  server.setScript(shellScript(["echo only-in-old > old.txt"], "done"));
+  await run(skein, "kept");
+  expect(hasObject("only-in-old\n")).toBe(true);
+  expect(await changesOf("kept")).toContain("old.txt");
+});
+
 test("doctor prints the sizes of the stored data and when archived sessions expire", async () => {
   using skein = temporaryHome(vendorEnv("http://127.0.0.1:9"));
   await skein.run(["new", "one"]);

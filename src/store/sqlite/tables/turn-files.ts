@@ -72,6 +72,13 @@ export function projectRecords(db: Db, project: string, { from, to }: { from: nu
   return rows.map(toRecord);
 }
 
+export function fileStates(db: Db, project: string): string[] {
+  const rows = db.rows<{ id: string | null }>`
+    select before as id from turn_files where project = ${project} union select after from turn_files where project = ${project}
+    union select before from call_files where project = ${project} union select after from call_files where project = ${project}`;
+  return rows.flatMap(({ id }) => id ?? []);
+}
+
 function toRecord({ paths, started_at: startedAt, ended_at: endedAt, ...row }: RecordRow): FileRecord {
   return { ...row, paths: paths === null ? null : (JSON.parse(paths) as string[]), startedAt, endedAt };
 }
