@@ -54,6 +54,6 @@ function runSlashCommand(state: State): UpdateResult | null {
     return command.run(next, argument.trim());
   }
   const nearest = "run" in command ? command.name : command.nearest;
-  const hint = nearest === null ? "/help lists all commands." : `did you mean /${nearest}?`;
+  const hint = nearest === null ? "/help lists all." : `did you mean /${nearest}?`;
   return step(withNotice(state, `no command /${oneLine(word, 30)}; ${hint} A space before it sends it as text`, "error"));
 }

@@ -64,7 +64,7 @@ async function contextLines(ctx: EffectContext): Promise<BoxLine[]> {
 function loginLines(vendors: readonly VendorAuth[]): BoxLine[] {
   const sorted = vendors.toSorted((a, b) => Number(b.ready) - Number(a.ready));
   return [
-    "skein stores no keys: it reads them from variables, or uses the sign-in of another agent's CLI.",
+    "Keys come from environment variables. Agents with a CLI use its own sign-in.",
     "",
     ...sorted.flatMap(({ vendor, ready, source, hint, agents = [] }): BoxLine[] => [
       styled(`${ready ? "✓" : "✗"} ${stripAnsi(vendor)}: ${stripAnsi(ready ? (source ?? "no key needed") : hint)}`, ready ? good : {}),

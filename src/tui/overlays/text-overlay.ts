@@ -48,7 +48,10 @@ export function textOverlayView(overlay: TextOverlay, { columns, height, binding
   const lines = linesOf(overlay, { columns, bindings });
   const visibleRows = textHeight(height);
   const first = Math.min(top, Math.max(0, lines.length - visibleRows));
-  const position = lines.length > visibleRows ? `, ${first + 1}-${first + visibleRows} of ${lines.length}: j and k scroll,` : ":";
+  const position =
+    lines.length > visibleRows
+      ? `, ${first + 1}-${first + visibleRows} of ${lines.length}: ${bindings.preset === "vi" ? "j and k" : "arrows"} scroll,`
+      : ":";
   return { rows: drawBox(`${titles[topic]}${position} Esc closes`, lines.slice(first, first + visibleRows), columns), cursor: null };
 }
 
