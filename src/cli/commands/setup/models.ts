@@ -32,7 +32,7 @@ models work too: write vendor/id.`,
       json: list,
       text: (style) => modelTable(visible, style),
       remarks(style) {
-        if (!anyReady) return "no model is ready: `skein auth status` shows which key to set\n";
+        if (!anyReady) return "no model is ready: `skein auth login` says which key or sign-in to use\n";
         return unlistedCount > 0 ? style.dim(`${unlistedCount} more without a key: skein models --all\n`) : "";
       },
     };

@@ -46,7 +46,7 @@ describe("models", () => {
   test("models says what to do if no model is ready", async () => {
     const { out, err } = await run(models, [], { api: { models: { list: async () => [row("a/no", {})] } } });
     expect(out).toContain("a/no");
-    expect(err).toBe("no model is ready: `skein auth status` shows which key to set\n");
+    expect(err).toBe("no model is ready: `skein auth login` says which key or sign-in to use\n");
   });
 });
 
