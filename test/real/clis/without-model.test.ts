@@ -19,7 +19,7 @@ const faults = {
 beforeAll(() => installPeers(peerNames), limitMs);
 
 async function takeTurnWithoutModel(agent: string, fault: ServerFault | null): Promise<TakenTurn & { models: string[] }> {
-  const server: ModelServer = startModelServer(shellScript([], "fine"));
+  const server: ModelServer = startModelServer(shellScript([], "fine"), fault === null ? { route: answerChoice } : {});
   using skein = agentHome(server);
   try {
     server.setFault(fault);
@@ -30,8 +30,16 @@ async function takeTurnWithoutModel(agent: string, fault: ServerFault | null): P
   }
 }
 
-// gemini asks another model which one shall answer, and the scripted server can't choose.
-describe.each(peerNames.filter((name) => name !== "gemini"))("%s without a model", (agent) => {
+/** gemini first asks a small model how complex the task is, without streaming, and chooses by the score. */
+function answerChoice(_request: Request, path: string): Promise<Response> | null {
+  if (!path.endsWith(":generateContent")) return null;
+  const text = JSON.stringify({ complexity_reasoning: "one step", complexity_score: 90 });
+  const candidates = [{ content: { role: "model", parts: [{ text }] }, finishReason: "STOP", index: 0 }];
+  const usageMetadata = { promptTokenCount: 100, candidatesTokenCount: 10, totalTokenCount: 110 };
+  return Promise.resolve(Response.json({ candidates, usageMetadata }));
+}
+
+describe.each(peerNames)("%s without a model", (agent) => {
   test(
     "a turn records the model that answered",
     async () => {
