@@ -65,6 +65,15 @@ test("while something runs a spinner, the elapsed time and the key to stop it ar
   expect(runningText(apply({ ...writing, activity: null }, { type: "clock", now: 15_000 }))).toBe("");
 });
 
+test("a notice that needs the whole row hides the running work until the next key", () => {
+  const running = apply({ ...withColumns(80), activity: "bash" }, { type: "clock", now: 1000 });
+  const noticed = (text: string) => textOf(apply(running, { type: "notice", text }));
+  expect(noticed("saved")).toMatch(/── saved ─.*bash 0 s · esc to stop ───/);
+  const long = "the editor ended with 3; the plan has 5 lines, and more words follow";
+  expect(noticed(long)).toContain(`── ${long} ─`);
+  expect(noticed(long)).not.toContain("esc to stop");
+});
+
 test("the first screen shows name, version, agent, model, directory, and three things to try", () => {
   const screen = textOf(fresh);
   expect(screen).toMatch(

@@ -75,21 +75,26 @@ function statusRows(state: State): Row[] {
 function ruleRow(state: State): Row {
   const { columns } = state.size;
   const notice = state.notice ?? conditionNotice(state);
-  const running = runningText(state);
+  const sentence = `── ${notice?.text ?? searchText(state) ?? sessionText(state)} `;
+  const running = runningBeside(state, notice === null ? 0 : cellsOf(sentence));
   const more = state.top === "end" ? "" : " more below ──";
-  const runningCells = running === "" ? 0 : cellsOf(running) + 5;
-  const isCramped = columns - runningCells < minRuleCells;
-  const width = isCramped ? columns : columns - runningCells;
-  const text = fitSentence(`── ${notice?.text ?? searchText(state) ?? sessionText(state)} `, width, state.pathPrefixes);
+  const width = running === "" ? columns : columns - cellsOf(running) - 5;
+  // On a narrow screen the running work is more important than the name of the session.
+  if (running !== "" && width < minRuleCells) return [styled(fit(`── ${running}`, columns), accent)];
+  const text = fitSentence(sentence, width, state.pathPrefixes);
   const lineWidth = Math.max(0, width - cellsOf(text) - more.length);
   const rule: Row = [
     styled(text, notice?.isError === true ? bad : notice === null ? faint : {}),
     styled(`${"─".repeat(lineWidth)}${lineWidth > 0 ? more : ""}`, faint),
   ];
-  if (running === "") return rule;
-  // On a narrow screen the running work is more important than the name of the session.
-  if (isCramped) return notice === null ? [styled(fit(`── ${running}`, columns), accent)] : rule;
-  return [...rule, styled(` ${running} `, accent), styled("───", faint)];
+  return running === "" ? rule : [...rule, styled(` ${running} `, accent), styled("───", faint)];
+}
+
+/** The running work, unless a notice of `noticeCells` needs its place. */
+function runningBeside(state: State, noticeCells: number): string {
+  const running = runningText(state);
+  const isBesideNotice = noticeCells === 0 || noticeCells + cellsOf(running) + 5 <= state.size.columns;
+  return isBesideNotice ? running : "";
 }
 
 const minRuleCells = 16;

@@ -149,7 +149,7 @@ test("the network switch applies from the next turn on, and fg redraws a suspend
     await press("fg", "Enter");
     await until(/▌ where[^]*── ok[^]*\[idle\]/);
     await press("where", "Enter");
-    const second = await until(/▌ where[^]*▌ where[^]*── ok[^]*\[idle\][^]*\[NET: on\]/);
+    const second = await until(/net:[^]*▌ where[^]*net:[^]*── ok[^]*\[idle\][^]*\[NET: on\]/);
     const [before, after] = [...second.matchAll(/· (net:\[\d+\])/g)].map(([, id]) => id);
     expect(after).toBe(readlinkSync("/proc/self/ns/net"));
     if (second.includes("[SANDBOX: on]")) expect(before).not.toBe(after);
