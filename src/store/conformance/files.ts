@@ -77,7 +77,9 @@ export function describeFiles(store: () => Store): void {
     expect(await within(8_000, 9_000)).toEqual(["n3"]);
     expect(await within(0, 900)).toEqual([]);
     expect((await store().fileStates("/q")).length).toBeGreaterThan(0);
-    expect(await store().fileStates(project)).toEqual(expect.arrayContaining(["b", "c"]));
+    const undone = [{ turn: one.turn.id, tip: one.turn.id, back: null, files: { project, from: "u1", to: "u2" } }];
+    await store().updateSession(one.session.id, { undone });
+    expect(await store().fileStates(project)).toEqual(expect.arrayContaining(["b", "c", "u1", "u2"]));
   });
 
   test("snapshots can't be written without the lease, or after the end of the turn", async () => {

@@ -75,7 +75,9 @@ export function projectRecords(db: Db, project: string, { from, to }: { from: nu
 export function fileStates(db: Db, project: string): string[] {
   const rows = db.rows<{ id: string | null }>`
     select before as id from turn_files where project = ${project} union select after from turn_files where project = ${project}
-    union select before from call_files where project = ${project} union select after from call_files where project = ${project}`;
+    union select before from call_files where project = ${project} union select after from call_files where project = ${project}
+    union select u.value ->> '$.files.from' from sessions, json_each(undone) u where u.value ->> '$.files.project' = ${project}
+    union select u.value ->> '$.files.to' from sessions, json_each(undone) u where u.value ->> '$.files.project' = ${project}`;
   return rows.flatMap(({ id }) => id ?? []);
 }
 
