@@ -84,7 +84,10 @@ const opening: KeyCheck[] = [
   [["Escape", ":hepl", "Enter"], "no command :hepl; did you mean :help?"],
   [["Space", "f"], /── now in the fork [0-9a-f]{8}; files stay/],
   [[":fork mine", "Enter"], "── now in the fork mine; files stay"],
-  [["Space", "c"], /^ {2}skein [^]*Press i to type a message[^]*── a new branch from the beginning[^]*\[i:0 o:0 \| total i:0 o:0 \$0\.00\]/],
+  [
+    ["Space", "c"],
+    /^ {2}skein [^]*Press i to type a message[^]*── a new branch from the beginning[^]*\[i:0 o:0 \| total i:0 o:0 \$0\.00\]/,
+  ],
   [["Space", "c"], "── this branch is already empty"],
   [["q"], "── no session is being watched; :quit leaves the screen"],
 ];
