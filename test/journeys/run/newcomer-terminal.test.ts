@@ -46,7 +46,7 @@ test("-m without a value lists the ready models, and the chosen one is used", as
   await screen.until("number or name [1]: ");
   expect(screen.shown()).toContain("Which model?");
   screen.type(`${model}\r`);
-  await screen.until("── new session");
+  await screen.until("Type a task and press Enter");
   screen.type("which one\r");
   await screen.until(/heard ?which ?one/);
   const [session] = (await skein.run(["list", "--json"])).json() as unknown as { model: string }[];
