@@ -63,11 +63,9 @@ describe("many runs at once", () => {
       } while (isRunning);
       await runs;
       const purged = await purge;
-      expect({ code: purged.code, err: purged.err, sessions: (purged.json()["sessions"] as unknown[]).length }).toEqual({
-        code: 0,
-        err: "",
-        sessions: archivedSessions,
-      });
+      expect({ code: purged.code, err: purged.err }).toEqual({ code: 0, err: "" });
+      // The first run that ends also removes expired sessions, so some of them may not be in the report.
+      expect((await skein.run(["list", "--archived", "--all", "--json"])).json()).toEqual([] as never);
       console.log(`${searches} searches`);
       await checkStore(skein);
     },
