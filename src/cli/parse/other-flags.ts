@@ -3,7 +3,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import type { Command } from "./command.ts";
 
 export type OtherFlag = {
-  /** As typed, with its dashes. */
+  /** The flag as the user types it, with its dashes. */
   typed: readonly string[];
   /** The only commands that the row is for. Default: all. */
   only?: readonly string[];

@@ -106,6 +106,19 @@ async function storeSampleTree(skein: TemporaryHome): Promise<{ output: Buffer; 
   return { output: output, tree: main.tree, home };
 }
 
+/** A home whose project is a git repository. The model of each `run` runs one command. */
+function startInRepository() {
+  const server = startModelServer(shellScript(["true"]));
+  const home = temporaryHome(vendorEnv(server.url));
+  rmSync(join(home.project, ".git"), { recursive: true });
+  Bun.spawnSync(["git", "init", "-q"], { cwd: home.project });
+  const run = async (command: string, ...args: string[]) => {
+    server.setScript(shellScript([command]));
+    expect(await home.run(["run", "-m", wireModels.anthropic, "--json", ...args])).toMatchObject({ code: 0 });
+  };
+  return { server, home, run };
+}
+
 const openStoreIn = (skein: TemporaryHome) => {
   const data = join(skein.root, "skein", "data");
   return openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
@@ -130,14 +143,8 @@ describe("search", () => {
 
 describe("diff", () => {
   test("diff lists the files that each branch changed", async () => {
-    const server = startModelServer(shellScript(["true"]));
-    using skein = temporaryHome(vendorEnv(server.url));
-    rmSync(join(skein.project, ".git"), { recursive: true });
-    Bun.spawnSync(["git", "init", "-q"], { cwd: skein.project });
-    const run = async (command: string, ...args: string[]) => {
-      server.setScript(shellScript([command]));
-      expect(await skein.run(["run", "-m", wireModels.anthropic, "--json", ...args])).toMatchObject({ code: 0 });
-    };
+    const { server, home, run } = startInRepository();
+    using skein = home;
     try {
       await run("echo one > shared.txt", "first", "--session", "a");
       await run("echo two > b.txt; rm shared.txt", "go on", "--session", "a");
@@ -266,14 +273,8 @@ describe("export", () => {
   });
 
   test("an export lists the file changes of its branch, and names those of another session and of a person", async () => {
-    const server = startModelServer(shellScript(["true"]));
-    using skein = temporaryHome(vendorEnv(server.url));
-    rmSync(join(skein.project, ".git"), { recursive: true });
-    Bun.spawnSync(["git", "init", "-q"], { cwd: skein.project });
-    const run = async (command: string, ...args: string[]) => {
-      server.setScript(shellScript([command]));
-      expect(await skein.run(["run", "-m", wireModels.anthropic, "--json", ...args])).toMatchObject({ code: 0 });
-    };
+    const { server, home, run } = startInRepository();
+    using skein = home;
     try {
       await run(`echo '${key}' > own.txt; printf 'two\\rthree\\n' > '<b>.txt'`, "first", "--session", "a");
       await run("echo other > other.txt", "beside", "--session", "b");

@@ -10,7 +10,7 @@ const promptBody = sql`(
   where c.parent is t.parent and c.turn = t.n and c.n > s.tree * ${nodesPerTree} and c.n < (s.tree + 1) * ${nodesPerTree}
   order by c.n limit 1)`;
 
-/** By turn. Turns without a prompt have no entry. */
+/** Returns the prompts by the id of their turn. A turn without a prompt has no entry. */
 export function prompts(db: Db, turns: string[]): Map<string, string> {
   return textsOf(db.values<PromptRow>`
     select t.id, ${promptBody} from turns t join sessions s on s.n = t.session
