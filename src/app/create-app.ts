@@ -23,7 +23,7 @@ import { createRequestRates } from "../models/request-rate.ts";
 import { bindModel } from "../models/stream.ts";
 import { vendorAuth, vendors } from "../models/vendors.ts";
 import type { Api } from "../protocol/api/api.ts";
-import type { Agent, ProjectGuards, Snapshots, TeamDirectories, Worktrees } from "../protocol/api/ports.ts";
+import type { Agent, CommandRunner, ProjectGuards, Snapshots, TeamDirectories, Worktrees } from "../protocol/api/ports.ts";
 import { catalogText } from "../skills/catalog.ts";
 import { scanSkills } from "../skills/scan-skills.ts";
 import { openStore } from "../store/sqlite/sqlite-store.ts";
@@ -57,6 +57,7 @@ export function createApp(options: AppOptions): Api {
     hasStore: store.exists,
     snapshots,
     guards: createGuards(ctx, executors, snapshots),
+    runCommand: createCommandRunner(ctx, executors),
     teams,
     agents,
     chooseModel: async (agent, name) => (isNative(agent) ? choose(name) : modelFor(agent, name)),
@@ -149,7 +150,7 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
   const { executors, configuredAgents, names, choose, modelFor } = parts;
   const { config, paths, env, providers } = ctx;
   const { enforced } = executors;
-  const toolEnv = Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+  const toolEnv = toolEnvOf(ctx);
   const rates = createRequestRates();
   const native = nativeAgent({
     model: async (name) => bindModel(await choose(name), { env, providers, idleMs: config.values.idleMs, models: ctx.models, rates }),
@@ -184,6 +185,22 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
   });
   const external = createExternalAgents(ctx, executors, configuredAgents);
   return { agents: [native, shell, group, team, ...external], teams: createTeamDirectories(worktrees) };
+}
+
+/** The user's variables that tools may see. */
+function toolEnvOf({ config, env }: AppContext): Record<string, string> {
+  return Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+}
+
+function createCommandRunner(ctx: AppContext, executors: ExecutorProvider): CommandRunner {
+  return (turn, { command, timeoutMs, ...options }) =>
+    executors
+      .get(turn)
+      .callTool(
+        "bash",
+        { command, timeout: timeoutMs / 1000 },
+        { ...options, session: turn.session, cwd: turn.directory, env: { ...toolEnvOf(ctx), ...turn.env } },
+      );
 }
 
 /** Reads only the environment and looks programs up in PATH, once, because it is on the way to the first request. */

@@ -8,7 +8,7 @@ import type { CommitLog } from "../protocol/tree/history.ts";
 import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/tree/import.ts";
 import type { EnclosingSession } from "../protocol/api/policy.ts";
 import type { Node } from "../protocol/tree/node.ts";
-import type { Agent, ProjectGuards, Snapshots, TeamDirectories } from "../protocol/api/ports.ts";
+import type { Agent, CommandRunner, ProjectGuards, Snapshots, TeamDirectories } from "../protocol/api/ports.ts";
 import type { RoleList } from "../protocol/api/role.ts";
 import { bareTurn } from "../protocol/api/turn-options.ts";
 import type { Session } from "../protocol/tree/turn.ts";
@@ -41,6 +41,8 @@ export type EngineDeps = {
   /** Null in an ephemeral run. */
   snapshots: Snapshots | null;
   guards: ProjectGuards;
+  /** Runs the checks of turns. */
+  runCommand: CommandRunner;
   /**
    * Resolves a name, a vendor or null to `vendor/id[:effort]`. Returns null if the agent uses its own default. Throws if no
    * model is available.

@@ -260,6 +260,14 @@ export type ToolOutcome = {
   bytes?: number;
 };
 
+/** The turn whose sandbox and directory a command runs in. */
+export type CommandTurn = Pick<TurnInput, "session" | "root" | "project" | "directory" | "policy" | "nesting" | "env">;
+
+export type CommandOptions = Pick<ToolCallOptions, "signal" | "pausable" | "onOutput"> & { command: string; timeoutMs: number };
+
+/** Runs a shell command in the executor, as the tool `bash` does. `Agent.enforced` must have been called before. */
+export type CommandRunner = (turn: CommandTurn, options: CommandOptions) => Promise<ToolOutcome>;
+
 /** Runs tools in the executor process. */
 export type Executor = {
   callTool: (name: string, input: Record<string, unknown>, options: ToolCallOptions) => Promise<ToolOutcome>;

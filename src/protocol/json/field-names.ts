@@ -32,13 +32,13 @@ export function metadataFromJson(metadata: Json): Json {
 /** In JSON the details of a note are fields of its node, and `note` is only the kind. */
 export function flattenNote(node: Json): Json {
   if (!isRecord(node["note"])) return node;
-  const { about, keptFrom, call, from, said, happened } = node["note"];
-  return { ...node, note: about, ...definedFields({ keptFrom, belowCall: call, graftedFrom: from, said, happened }) };
+  const { about, keptFrom, call, from, said, happened, check } = node["note"];
+  return { ...node, note: about, ...definedFields({ keptFrom, belowCall: call, graftedFrom: from, said, happened, check }) };
 }
 
-export function foldNote({ note: about, keptFrom, belowCall, graftedFrom, said, happened, ...node }: Json): Json {
+export function foldNote({ note: about, keptFrom, belowCall, graftedFrom, said, happened, check, ...node }: Json): Json {
   if (about === undefined) return node;
-  return { ...node, note: definedFields({ about, keptFrom, call: belowCall, from: graftedFrom, said, happened }) };
+  return { ...node, note: definedFields({ about, keptFrom, call: belowCall, from: graftedFrom, said, happened, check }) };
 }
 
 function definedFields(fields: Json): Json {

@@ -4,7 +4,7 @@
 import { parseJson } from "../../kit/text/json.ts";
 import type { TreeView } from "../api/api.ts";
 import type { TreeHeader, TreeLine } from "../schema/printed.ts";
-import type { StatementInfo } from "../schema/tree.ts";
+import type { CheckOutcome, StatementInfo } from "../schema/tree.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { Author, Node, Note, Part } from "../tree/node.ts";
 import { interruptedRecord, sessionRecord, turnRecord } from "./records.ts";
@@ -119,6 +119,7 @@ function noteOf(line: TranscriptLine): Note | undefined {
   if (line.note === undefined) return undefined;
   if (line.note.said !== undefined) return { about: "group", said: fromJsonCase(line.note.said) as StatementInfo };
   if (line.note.happened !== undefined) return { about: "team", happened: fromJsonCase(line.note.happened) as TeamEvent };
+  if (line.note.check !== undefined) return { about: "check", check: fromJsonCase(line.note.check) as CheckOutcome };
   return (line.note.about === "compaction" ? { about: "compaction", keptFrom: line.note.kept_from ?? null } : line.note) as Note;
 }
 

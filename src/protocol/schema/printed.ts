@@ -170,6 +170,7 @@ const lineFields = {
     keptFrom: id.nullable().optional(),
     said: statementInfo.optional(),
     happened: z.unknown().optional(),
+    check: z.unknown().optional(),
   })
     .optional()
     .describe("on the first line of a note"),

@@ -134,9 +134,19 @@ export const statementInfo = fields({
 export type StatementInfo = z.output<typeof statementInfo>;
 export type StatementJson = z.input<typeof statementInfo>;
 
+/** The outcome of a check: a command that decides whether the work is done. */
+export const checkOutcome = fields({
+  command: z.string(),
+  passed: z.boolean(),
+  exitCode: z.number().int().nullable().describe("null after a signal or a time limit"),
+  durationMs: count,
+  digest: hubOnly(z.string()).describe("equal for two outputs that differ only in times, durations and the order of lines"),
+}).meta({ id: "Check" });
+export type CheckOutcome = z.output<typeof checkOutcome>;
+
 const position = fields({ session: id, node: id }, renamedFields.position);
 
-export const noteTopic = z.enum(["compaction", "interruption", "correction", "below", "group", "team", "graft", "warning"]);
+export const noteTopic = z.enum(["compaction", "interruption", "correction", "below", "group", "team", "graft", "warning", "check"]);
 
 /** Details of a note. User, agent and tool nodes have none. */
 export type Note =
@@ -151,6 +161,8 @@ export type Note =
   | { about: "group"; said: StatementInfo }
   /** An event of a team. Shown, never sent. */
   | { about: "team"; happened: z.output<typeof teamEvent> }
+  /** The outcome of a check; the node's handle is its output. Shown, never sent: the next prompt has the output. */
+  | { about: "check"; check: CheckOutcome }
   | { about: "graft"; from: { session: string; node: string } };
 
 const flatNode = fields(
@@ -168,6 +180,7 @@ const flatNode = fields(
     belowCall: hubOnly(z.string().optional()),
     said: statementInfo.optional().describe("the statement of a group's participant"),
     happened: teamEvent.optional().describe("an event of a team; `event` is its name in the team's log"),
+    check: checkOutcome.optional().describe("the outcome of a check; the handle is its output"),
     graftedFrom: position.optional(),
     model: z.string().optional().describe("`vendor/id` of an agent node"),
     usage: usage.optional(),
@@ -179,7 +192,7 @@ const flatNode = fields(
 
 /** A node is immutable. In JSON the details of its note are fields of the node. */
 export const node = flatNode.transform((flat) => foldNote(flat) as FoldedNode).meta({ id: "Node" });
-type NoteField = "note" | "keptFrom" | "belowCall" | "said" | "happened" | "graftedFrom";
+type NoteField = "note" | "keptFrom" | "belowCall" | "said" | "happened" | "check" | "graftedFrom";
 type FoldedNode = Omit<z.output<typeof flatNode>, NoteField> & { note?: Note };
 export type Node = z.output<typeof node>;
 export type Author = Node["author"];
