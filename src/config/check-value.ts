@@ -1,5 +1,6 @@
 // Checks one value of one key, from JSON or from text (a variable, `config set`). Reads no file.
 import { keyPresets } from "../protocol/api/settings.ts";
+import { parseAtLimit } from "../protocol/limits/at-limit.ts";
 import { isRecord } from "../kit/text/json.ts";
 import { parseDuration } from "../kit/text/duration.ts";
 import { environmentVariables } from "./env.ts";
@@ -74,6 +75,11 @@ const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
     accepts: (value) => (typeof value === "number" || typeof value === "string") && (parseDuration(String(value)) ?? 0) > 0,
     schema: { type: ["number", "string"], exclusiveMinimum: 0, pattern: "^[0-9]+(\\.[0-9]+)? *(ms|s|m|h|d)?$" },
   },
+  "at-limit": {
+    expected: "stop, wait, or agents with commas between them",
+    accepts: (value) => typeof value === "string" && isAtLimit(value),
+    schema: { type: "string", minLength: 1 },
+  },
   url: {
     expected: "a URL that starts with http:// or https://",
     accepts: (value) => typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? ""),
@@ -108,6 +114,15 @@ const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
 
 function isStringMap(value: unknown): boolean {
   return isRecord(value) && Object.values(value).every((item) => typeof item === "string");
+}
+
+function isAtLimit(text: string): boolean {
+  try {
+    parseAtLimit(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isText(value: unknown): boolean {

@@ -14,6 +14,7 @@ export type KeyType =
   | "duration"
   | "url"
   | "choice"
+  | "at-limit"
   | "string-map"
   | "key-map"
   | "string-list"
@@ -165,6 +166,19 @@ const keyTable = [
     project: "narrow",
     ceiling: 10 * minute,
     description: "How long a turn may be without any output. Without it, 10 min in headless runs and no limit with a user at the terminal.",
+  },
+  {
+    key: "at_limit",
+    type: "at-limit",
+    default: "stop",
+    description:
+      "What a turn does at a vendor's limit (docs/LIMITS.md): `stop` ends it; `wait` keeps it in the hub until the limit ends; a list such as `codex,claude:opus` lets the next agent that is ready continue it.",
+  },
+  {
+    key: "wait_at_most",
+    field: "waitAtMostMs",
+    type: "duration",
+    description: "How long a turn waits for the end of a vendor's limit, with `at_limit` `wait`. Without it, no limit.",
   },
   {
     key: "ask_timeout",

@@ -60,6 +60,8 @@ describe("configuration layers", () => {
       maxChildren: null,
       timeoutMs: null,
       idleMs: null,
+      atLimit: "stop",
+      waitAtMostMs: null,
       askTimeoutMs: 1_800_000,
       contextFiles: true,
       purgeAfterMs: null,
@@ -107,6 +109,7 @@ describe("configuration layers", () => {
       duration: "90s",
       string: "text",
       "key-map": "vi",
+      "at-limit": "codex,claude:opus",
     };
     for (const entry of configKeys.filter((key) => key.env)) {
       const text = entry.type === "choice" ? (entry.choices?.[0] as string) : (sample[entry.type] as string);

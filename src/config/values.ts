@@ -18,6 +18,7 @@ type TypeValues = {
   duration: number;
   boolean: boolean;
   choice: never;
+  "at-limit": string;
   "string-map": Readonly<Record<string, string>>;
   "key-map": KeyPreset | Readonly<Record<string, string>>;
   "string-list": readonly string[];

@@ -1,6 +1,8 @@
 // Reads the error response of a server: a body of any shape and size, and the wait that it requests.
 import type { VendorError } from "./model.ts";
 import { isRecord, type Json } from "../kit/text/json.ts";
+import { isSubscriptionWindow, readWindows, resetOfUsedUp } from "./limits/read-windows.ts";
+import { plausibleReset, resetFromBody } from "./limits/reset-time.ts";
 import { listAt, objectAt, textAt } from "./wire/json.ts";
 
 const maxBodyLength = 64 * 1024;
@@ -9,14 +11,28 @@ const maxMarkupLength = 8 * 1024;
 
 export async function readVendorError(response: Response): Promise<VendorError> {
   const text = await readLimitedText(response);
-  const error = parseError(text);
-  const wait = retryAfter(response.headers, Date.now()) ?? error.retryAfterMs;
+  const now = Date.now();
+  const error = parseError(text, now);
   return {
     status: response.status === 200 ? error.status : response.status,
     code: error.code,
     message: error.message || response.statusText,
-    ...(wait !== undefined && { retryAfterMs: wait }),
+    ...resetOf(response.headers, error, now),
   };
+}
+
+/**
+ * The wait that the server requested, and the end of the limit. A used-up subscription ends later than its `retry-after`
+ * may say. Otherwise `retry-after` counts before windows: Anthropic's windows end only when they are full again.
+ */
+function resetOf(headers: Headers, { resetAt: resetInBody }: VendorError, now: number): Pick<VendorError, "retryAfterMs" | "resetAt"> {
+  const windows = readWindows(headers, now);
+  const requested = retryAfter(headers, now);
+  const subscription = resetOfUsedUp(windows.filter(isSubscriptionWindow));
+  const requestedEnd = plausibleReset(requested === undefined ? undefined : now + requested, now);
+  const resetAt = subscription ?? requestedEnd ?? resetOfUsedUp(windows) ?? resetInBody;
+  const waitMs = subscription === undefined ? (requested ?? (resetAt === undefined ? undefined : resetAt - now)) : subscription - now;
+  return { ...(waitMs !== undefined && { retryAfterMs: waitMs }), ...(resetAt !== undefined && { resetAt }) };
 }
 
 /** Stops reading at the limit. Returns the text so far if the connection breaks. */
@@ -37,7 +53,7 @@ async function readLimitedText(response: Response): Promise<string> {
   return text;
 }
 
-function parseError(text: string): VendorError {
+function parseError(text: string, now: number): VendorError {
   const body = parseObject(text);
   if (!body) {
     const isMarkup = text.trimStart().startsWith("<");
@@ -49,11 +65,12 @@ function parseError(text: string): VendorError {
   const detail = typeof body.detail === "string" ? body.detail : body.detail ? JSON.stringify(body.detail) : "";
   const message = textAt(error, "message") || textAt(body, "error") || textAt(body, "message") || detail || text;
   const status = Number(error.code ?? error.status);
+  const resetAt = resetFromBody(body, now);
   return {
     status: status >= 400 && status < 600 ? status : null,
     code: codeOf(error),
     message: (raw === "" ? message : `${message}: ${raw}`).slice(0, 2000),
-    ...retryDelayOf(error),
+    ...(resetAt !== undefined && { resetAt }),
   };
 }
 
@@ -70,13 +87,6 @@ function parseObject(text: string): Json | null {
 function codeOf(error: Json): string {
   if (listAt(error, "details").some((detail) => detail.reason === "API_KEY_INVALID")) return "invalid_api_key";
   return textAt(error, "code") || textAt(error, "status") || textAt(error, "type");
-}
-
-/** Google puts the wait into the body: `{"retryDelay": "34s"}`. */
-function retryDelayOf(error: Json): { retryAfterMs?: number } {
-  const detail = listAt(error, "details").find(({ retryDelay }) => retryDelay !== undefined);
-  const seconds = Number.parseFloat(textAt(detail, "retryDelay"));
-  return Number.isFinite(seconds) ? { retryAfterMs: seconds * 1000 } : {};
 }
 
 export function retryAfter(headers: Headers, now: number): number | undefined {

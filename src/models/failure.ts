@@ -2,6 +2,7 @@
 // A message is one line of at most 300 characters and never contains a key.
 import { oneLine } from "../kit/text/cut-text.ts";
 import { messageOf, type TurnError, type TurnStatus } from "../protocol/api/error.ts";
+import { isLimitError } from "../protocol/limits/at-limit.ts";
 import type { Endpoint, VendorError } from "./model.ts";
 import { keyHint, findVendor, stripUrlSecrets } from "./vendors.ts";
 
@@ -114,7 +115,9 @@ export function classify(problem: VendorError, target: RequestTarget): Failure {
   const { status, code, message } = problem;
   const { kind, retry, hint }: Rule = rules.find((rule) => matches(rule, problem)) ?? { kind: "broken", retry: "never" };
   const failure = makeFailure(target, { kind, status, message: message || code || "no message", hint: hint?.(target), retry });
-  return { ...failure, retryAfterMs: problem.retryAfterMs };
+  const error =
+    isLimitError(failure.error) && problem.resetAt !== undefined ? { ...failure.error, resetAt: problem.resetAt } : failure.error;
+  return { ...failure, error, retryAfterMs: problem.retryAfterMs };
 }
 
 function matches({ statuses, minStatus = Infinity, codes, words }: Rule, { status, code, message }: VendorError): boolean {

@@ -85,4 +85,6 @@ export type VendorError = {
   message: string;
   /** The wait that the server requested. */
   retryAfterMs?: number;
+  /** The end of the limit, in milliseconds since 1970. */
+  resetAt?: number;
 };

@@ -29,6 +29,7 @@ export const otherFlags: readonly OtherFlag[] = [
   { typed: ["--max-turns", "--max-iterations"], means: "max-steps" },
   { typed: ["--system-prompt"], means: "system" },
   { typed: ["--append-system-prompt"], means: "append-system" },
+  { typed: ["--fallback"], means: "at-limit" },
   { typed: ["--fork-session"], means: "fork" },
   { typed: ["-n"], only: ["logs"], means: "limit" },
   { typed: ["--tail"], only: ["logs"], means: "limit" },

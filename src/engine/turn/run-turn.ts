@@ -5,6 +5,8 @@ import { refuseArchived } from "../../protocol/api/archived.ts";
 import { Fault, withResumeHint, type TurnError } from "../../protocol/api/error.ts";
 import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import { refuseNesting } from "../../protocol/api/nesting.ts";
+import type { AtLimit } from "../../protocol/limits/at-limit.ts";
+import { withLimitHint } from "../../protocol/limits/limit-hint.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
 import type { Agent, TeamMailPort } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
@@ -201,6 +203,8 @@ export async function checkTurn(deps: EngineDeps, request: TurnCheckParams): Pro
   const agent = findAgent(deps, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await deps.chooseModel(chosen.agent, chosen.model);
   await agent.check({ ...params, model, project });
+  if (params.atLimit.how === "agents")
+    for (const successor of params.atLimit.agents) findAgent(deps, (await deps.chooseAgent(successor.agent, successor.model)).agent);
   await agent.enforced(params.policy, model);
   await deps.guards.check({ project, directory: params.directory, policy: params.policy });
   if (params.policy.name === "plan" && params.isNew) await deps.ensurePlanFile(project);
@@ -272,7 +276,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     left: execution.account.budget.remaining(),
   };
   const { status, nativeId = null, cli, spentOutsideNodes } = end;
-  const error = end.error === undefined ? null : withResumeHint(end.error, turn.session);
+  const error = end.error === undefined ? null : withResumeHint(withLimitHint(end.error, atLimitOf(execution), Date.now()), turn.session);
   const model = turn.model ?? end.model ?? null;
   const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes };
   const ended = await recorder.endTurn(close, turn.id, outcome);
@@ -281,6 +285,11 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   if (isPlanning && (mayHaveChanged || end.status === "ok")) deps.setPlanner(session.project, session.id);
   if (params.outputFile !== null) await deps.copyTranscript(session, params.outputFile);
   return { turn: ended, session, ...outcome };
+}
+
+/** The choice that the hint must not repeat. A sub-session has none: its parent decides. */
+function atLimitOf({ scope, running }: TurnExecution): AtLimit {
+  return scope.root === null ? running.params.atLimit : { how: "wait" };
 }
 
 /** Undefined without a limit. */

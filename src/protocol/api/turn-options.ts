@@ -9,6 +9,7 @@ import type { TeamTask } from "../team/team.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { ImageData } from "../tree/node.ts";
 import { snakeCase } from "../json/field-names.ts";
+import { maxSuccessors, parseAtLimit, type AtLimit } from "../limits/at-limit.ts";
 import { defaultPolicy, policyNames, sandboxModes, type Policy, type PolicyName, type ToolLevel } from "./policy.ts";
 import { roleFields, type RoleRequest } from "./role.ts";
 
@@ -73,6 +74,10 @@ type LimitOptions = {
   timeoutMs: number | null;
   /** Longest time without any output; null: no limit. */
   idleMs: number | null;
+  /** The choice if the turn would end as `rate-limited` or `overloaded`. */
+  atLimit: AtLimit;
+  /** Longest wait for the end of a vendor's limit; null: no limit. */
+  waitAtMostMs: number | null;
 };
 
 /** Tokens, money and sub-sessions count for the turn and all its sub-sessions. So do steps if `treeSteps` is set. */
@@ -99,7 +104,18 @@ type OutputOptions = {
 };
 
 /** Options that the engine handles itself. An agent gets all the others, see `TurnInput`. */
-export type EngineOption = "agent" | "role" | "images" | "fresh" | "timeoutMs" | "idleMs" | "asks" | "steerable" | "outputFile";
+export type EngineOption =
+  | "agent"
+  | "role"
+  | "images"
+  | "fresh"
+  | "timeoutMs"
+  | "idleMs"
+  | "atLimit"
+  | "waitAtMostMs"
+  | "asks"
+  | "steerable"
+  | "outputFile";
 
 /** A change of some options; limits are changed one by one. */
 export type TurnChange = Partial<Omit<TurnOptions, "limits">> & { limits?: Partial<Limits> };
@@ -118,6 +134,8 @@ export function turnSettingSchemas({ z, is }: Pick<SchemaTools, "z" | "is">) {
     maxChildren: is.count.nullable(),
     timeoutMs: is.count.nullable(),
     idleMs: is.count.nullable(),
+    atLimit: z.string(),
+    waitAtMostMs: is.count.nullable(),
     contextFiles: z.boolean(),
   };
 }
@@ -220,6 +238,31 @@ const turnOptions = {
     configKey: "idle_timeout",
     isInherited: true,
     schema: ({ is }) => is.millisecondsOrNull.default(headlessLimits.idleMs),
+  },
+  atLimit: {
+    bare: { how: "stop" },
+    configured: ({ atLimit }) => parseAtLimit(atLimit),
+    configKey: "at_limit",
+    schema: ({ z, is }) =>
+      z
+        .discriminatedUnion("how", [
+          is.fields({ how: z.literal("stop") }),
+          is.fields({ how: z.literal("wait") }),
+          is.fields({
+            how: z.literal("agents"),
+            agents: z
+              .array(is.fields({ agent: is.name, model: is.nameOrNull }))
+              .min(1)
+              .max(maxSuccessors),
+          }),
+        ])
+        .prefault({ how: "stop" }),
+  },
+  waitAtMostMs: {
+    bare: null,
+    configured: ({ waitAtMostMs }) => waitAtMostMs,
+    configKey: "wait_at_most",
+    schema: ({ is }) => is.millisecondsOrNull.default(null),
   },
   asks: {
     bare: { how: "none" },

@@ -22,6 +22,8 @@ const configured: Settings = {
   maxChildren: 0,
   timeoutMs: 70_000,
   idleMs: 7_000,
+  atLimit: "codex",
+  waitAtMostMs: 700,
   contextFiles: false,
 };
 
@@ -73,6 +75,15 @@ test("a sent field overrides the configuration, also with null", () => {
   expect(filled("turn.start", { session: "s", prompt: "hi", context_files: true, tool_level: "none" }, configured)).toMatchObject({
     contextFiles: true,
     toolLevel: "none",
+  });
+});
+
+test("a sent choice at a limit gets no agents of the configured one", () => {
+  const sent = { session: "s", prompt: "hi", at_limit: { how: "wait" } };
+  expect(filled("turn.start", sent, configured)["atLimit"]).toEqual({ how: "wait" });
+  expect(filled("turn.start", { session: "s", prompt: "hi" }, configured)["atLimit"]).toEqual({
+    how: "agents",
+    agents: [{ agent: "codex", model: null }],
   });
 });
 

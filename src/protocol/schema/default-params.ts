@@ -48,7 +48,10 @@ function fillMissing(params: Json, sent: Json, values: Json): Json {
   const missing = Object.entries(values).flatMap(([name, value]) => {
     const sentValue = sent[name];
     if (sentValue === undefined) return [[name, value] as const];
-    return isRecord(sentValue) && isRecord(value) ? [[name, fillMissing(params[name] as Json, sentValue, value)] as const] : [];
+    // Fields of another choice are not filled in: `how` names the choice.
+    return isRecord(sentValue) && isRecord(value) && !("how" in sentValue)
+      ? [[name, fillMissing(params[name] as Json, sentValue, value)] as const]
+      : [];
   });
   return { ...params, ...Object.fromEntries(missing) };
 }

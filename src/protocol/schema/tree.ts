@@ -34,6 +34,7 @@ export const turnError = fields({
   message: z.string(),
   hint: z.string().optional(),
   limit: z.enum(["money", "tokens", "steps", "children"]).optional().describe("the budget that is used up"),
+  resetAt: time.optional().describe("when the vendor's limit ends, if the vendor or the CLI said so"),
 }).meta({ id: "Error" });
 export type TurnError = z.output<typeof turnError>;
 

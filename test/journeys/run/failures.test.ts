@@ -149,7 +149,8 @@ test("a 429 without retry-after is retried with growing waits", async () => {
 
 test("a retry-after of two hours ends the run at once, and the hint has the time to wait", async () => {
   const outcome = await runWithFault({ fault: { type: "status", status: 429, retryAfter: "7200" } });
-  expectEnd(outcome, "rate-limited", 5, /120 min/);
+  expectEnd(outcome, "rate-limited", 5, /120 min.*the limit ends at .*--at-limit wait.*--at-limit <agent>/);
+  expect(Date.parse(outcome.result.error?.reset_at ?? "")).toBeGreaterThan(Date.now() + 3_600_000);
   expect(outcome.requests).toHaveLength(1);
 });
 

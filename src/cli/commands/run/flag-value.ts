@@ -6,6 +6,7 @@ import { resolveLinks } from "../../../kit/files/path-status.ts";
 import { readRegularFile } from "../../../kit/files/safe-file.ts";
 import { isRecord } from "../../../kit/text/json.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
+import { parseAtLimit, type AtLimit } from "../../../protocol/limits/at-limit.ts";
 import { parseCount, parseTime } from "../../parse/args.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";
 
@@ -62,6 +63,14 @@ export class FlagValue {
 
   duration(): number {
     return parseTime(this.#name, this.text, 1);
+  }
+
+  atLimit(): AtLimit {
+    try {
+      return parseAtLimit(this.text);
+    } catch (error) {
+      throw this.#fault(` ${messageOf(error)}`, { ...(error instanceof Fault && { hint: error.hint }), cause: error });
+    }
   }
 
   uuid(): string {
@@ -132,7 +141,7 @@ export class FlagValue {
     return paths;
   }
 
-  #fault(problem: string, details: { hint?: string; cause?: unknown } = {}): Fault {
+  #fault(problem: string, details: { hint?: string | undefined; cause?: unknown } = {}): Fault {
     return new Fault("usage", `--${this.#name}${problem}`, details);
   }
 }

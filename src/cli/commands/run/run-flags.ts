@@ -97,6 +97,18 @@ export const runFlags: readonly RunFlag[] = [
     summary: "time for the turn: 90, 90s, 10m, 2h",
     turn: (flag) => ({ timeoutMs: flag.duration() }),
   },
+  {
+    name: "at-limit",
+    value: "stop|wait|agents",
+    summary: "at a vendor's limit: stop (default), wait for its end in the hub, or let these agents continue: codex,claude:opus",
+    turn: (flag) => ({ atLimit: flag.atLimit() }),
+  },
+  {
+    name: "wait-at-most",
+    value: "duration",
+    summary: "the longest wait of --at-limit wait: 30m, 2h",
+    turn: (flag) => ({ waitAtMostMs: flag.duration() }),
+  },
   { name: "output-format", value: "format", choices: outputFormats, summary: "format of stdout (default text)" },
   { name: "json", summary: "the same as --output-format json" },
   { name: "stream", summary: "print the answer as it arrives (the default)" },
@@ -134,7 +146,7 @@ export const runFlagGroups: readonly FlagGroup[] = [
     title: "what it may do",
     names: words("policy sandbox net allow-write add-dir tool-level tools no-spawn allow-nesting plan trust no-trust"),
   },
-  { title: "limits", names: words("max-steps max-tokens max-budget-usd max-children timeout") },
+  { title: "limits", names: words("max-steps max-tokens max-budget-usd max-children timeout at-limit wait-at-most") },
   {
     title: "input and output",
     names: words("task image cd output-format json json-schema quiet stream no-stream output-file transcript-dir"),

@@ -1,0 +1,13 @@
+// The hint of a turn that ended at a vendor's limit: when the limit ends, and what the other choices would do.
+import { clockTime } from "./clock-time.ts";
+import type { TurnError } from "../api/error.ts";
+import { isLimitError, type AtLimit } from "./at-limit.ts";
+
+/** The error with the end of the limit and the other choices in its hint. Other errors stay as they are. */
+export function withLimitHint(error: TurnError, atLimit: AtLimit, now: number): TurnError {
+  if (!isLimitError(error)) return error;
+  const ends = error.resetAt === undefined || error.resetAt <= now ? [] : [`the limit ends at ${clockTime(error.resetAt, now)}`];
+  const choices = atLimit.how === "stop" ? ["--at-limit wait continues then, --at-limit <agent> lets another agent continue now"] : [];
+  const hint = [...(error.hint === undefined ? [] : [error.hint]), ...ends, ...choices].join("; ");
+  return hint === "" ? error : { ...error, hint };
+}
