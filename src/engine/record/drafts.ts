@@ -22,14 +22,19 @@ export function createDrafts(save: (draft: Draft) => Promise<void>): Drafts {
   const dirty = new Set<string>();
   const held = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | null = null;
+  let dirtySince = 0;
   let saving = Promise.resolve();
 
   function add(key: string, text: string): void {
     texts.set(key, (texts.get(key) ?? "") + text);
     dirty.add(key);
+    if (timer === null) dirtySince = performance.now();
+    // Bun runs no timers while a stream has data, and on a busy machine they are late.
+    else if (performance.now() - dirtySince >= saveEveryMs) return flush();
     timer ??= setTimeout(flush, saveEveryMs);
   }
   function flush(): void {
+    if (timer !== null) clearTimeout(timer);
     timer = null;
     const changed = [...dirty];
     dirty.clear();
