@@ -15,6 +15,7 @@ import { readProjectState, writeProjectState } from "../config/project-state.ts"
 import { createEngine, type EngineDeps } from "../engine/engine.ts";
 import { ensurePlanFile, isPlanFile } from "../files/plan-file.ts";
 import type { GitRunner } from "../files/git.ts";
+import { statPath } from "../kit/files/path-status.ts";
 import { lazy } from "../kit/flow/lazy.ts";
 import { findProgram, searchPath } from "../kit/process/trusted-programs.ts";
 import { chooseModel, nameOptions } from "../models/choose-model.ts";
@@ -23,6 +24,7 @@ import { createRequestRates } from "../models/request-rate.ts";
 import { bindModel } from "../models/stream.ts";
 import { vendorAuth, vendors } from "../models/vendors.ts";
 import type { Api } from "../protocol/api/api.ts";
+import { Fault } from "../protocol/api/error.ts";
 import type { Agent, CommandRunner, ProjectGuards, Snapshots, TeamDirectories, Worktrees } from "../protocol/api/ports.ts";
 import { catalogText } from "../skills/catalog.ts";
 import { scanSkills } from "../skills/scan-skills.ts";
@@ -235,7 +237,21 @@ function lazySnapshots({ paths, warn }: AppContext, git: GitRunner): Snapshots {
 /** The comparison is loaded with the first turn that has tools. */
 function createGuards(ctx: AppContext, executors: ExecutorProvider, snapshots: Snapshots | null): ProjectGuards {
   const comparison = lazy(async () => (await import("./executors/project-guards.ts")).createProjectGuards(ctx, { executors, snapshots }));
-  return { check: async (turn) => executors.refuseLinks(turn), begin: async (turn) => comparison.begin(turn) };
+  return {
+    check: async (turn) => {
+      requireDirectory(turn.directory);
+      executors.refuseLinks(turn);
+    },
+    begin: async (turn) => comparison.begin(turn),
+  };
+}
+
+/** A session outlives its directory. Its tools can't run without one. */
+function requireDirectory(directory: string): void {
+  if (statPath(directory)?.isDirectory() === true) return;
+  throw new Fault("file-unreadable", `the directory of this session is gone: ${directory}`, {
+    hint: "create it again, or start a new session; `skein show` and `skein export` still print the conversation",
+  });
 }
 
 function projectStatePorts({ paths, ephemeral }: AppContext) {

@@ -96,6 +96,17 @@ describe("writing", () => {
     ]);
   });
 
+  test("a temporary file of sed -i is reported as the file that it edits, else as its directory", () => {
+    const pathOf = (command: string, temporary: string) => {
+      const line = `sed: couldn't open temporary file ${temporary}: Read-only file system`;
+      const denials = findDenials(finished(line, { command, exitCode: 4 }), { ...sandbox, writable: ["/tmp/private"] });
+      return /^can't write (\S+): /.exec(denials[0]?.text ?? "")?.[1];
+    };
+    expect(pathOf("sed -i s/a/b/ /etc/hosts; cp /etc/hosts /etc/x", "/etc/sedS8TPWx")).toBe("/etc/hosts");
+    expect(pathOf("cd . && sed -i -e 's/a/b/' README.md", "./sedEUFbKZ")).toBe("~/project/README.md");
+    expect(pathOf("find src -name '*.ts' | xargs sed -i s/a/b/", "src/sedEUFbKZ")).toBe("~/project/src");
+  });
+
   test("a write to a protected path of the project is reported as protected", () => {
     for (const line of [
       "bash: line 1: .git/hooks/pre-commit: Read-only file system",

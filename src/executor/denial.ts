@@ -1,6 +1,6 @@
 // Finds in the output of a command the actions that the sandbox denied, and explains what is not allowed.
 // Reads no file and enforces nothing. Without an enforced sandbox there are no denials.
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { oneLine } from "../kit/text/cut-text.ts";
 import type { SandboxInfo, Denial } from "../protocol/api/policy.ts";
 
@@ -156,12 +156,30 @@ function isErrorLine(line: string, { exitCode, command }: FinishedCommand): bool
 /** The path that an error line is about: quoted, or before or after the error. */
 function pathIn(line: string, finished: FinishedCommand): string | null {
   const quoted = /['"‘`]([^'"’`]*\/?[^'"’`]+)['"’`]/.exec(line)?.[1];
-  const bare = /(?<![\w/])(~?\/[^\s:,'"’)]+)/.exec(line)?.[1];
+  const bare = /(?<![\w/.])((?:~|\.{1,2})?\/[^\s:,'"’)]+)/.exec(line)?.[1];
   const before = /(?:^|[:\s])([^\s:]+): (?:read-only|permission denied|operation not permitted|device or resource busy|no such file)/i.exec(
     line,
   )?.[1];
   const path = quoted !== undefined && !/^(?:https?|git|ssh):/.test(quoted) ? quoted : (bare ?? before);
-  return path === undefined ? null : toAbsolute(path, finished);
+  if (path === undefined) return null;
+  const program = /^([\w.-]+): (?:couldn't open|cannot create|can't create) temporary file/i.exec(line)?.[1];
+  const absolute = toAbsolute(path, finished);
+  return program === undefined ? absolute : editedPath(absolute, program, finished);
+}
+
+/**
+ * `sed -i` writes a temporary file beside the one that it edits. Returns the last path in that directory that the program
+ * gets in the command, else the directory.
+ */
+function editedPath(temporary: string, program: string, finished: FinishedCommand): string {
+  for (const part of finished.command.slice(0, searchedLength).split(/[;&|\n]/)) {
+    const words: string[] = part.match(/[^\s'"<>()=]+/g) ?? [];
+    const index = words.indexOf(program);
+    const paths = index === -1 ? [] : words.slice(index + 1).map((word) => toAbsolute(word, finished));
+    const edited = paths.findLast((path) => dirname(path) === dirname(temporary));
+    if (edited !== undefined) return edited;
+  }
+  return dirname(temporary);
 }
 
 function toAbsolute(path: string, { cwd, home }: FinishedCommand): string {

@@ -1,5 +1,6 @@
 // Keeps the facts that are always visible up to date: agent and model of the next turn, the context window of the model,
 // and the git branch. Compares after each message, because many effects change them.
+import type { AgentInfo } from "../protocol/api/agents.ts";
 import type { ModelInfo } from "../protocol/api/api.ts";
 import type { About, UpdateMessage } from "./model/state.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
@@ -25,10 +26,18 @@ export function createAboutReader(ctx: EffectContext): { onMessage: (message: Up
     const known = await models;
     const mayBeNative = agent === "native" || agent === automatic;
     const info = known.find(({ name, isDefault, ready }) => (model === null ? isDefault && ready && mayBeNative : isSame(name, model)));
-    if (shown.agent !== agent || shown.model !== model || info === undefined) return;
+    const signedIn = info === undefined && agent === automatic ? await findSignedIn() : undefined;
+    if (shown.agent !== agent || shown.model !== model) return;
+    if (signedIn !== undefined) ctx.send({ type: "about", about: { agent: signedIn.name } });
+    if (info === undefined) return;
     const found = { model: model ?? info.name, contextWindow: info.contextWindow };
     // The native agent asks a model that has a key.
     ctx.send({ type: "about", about: { ...found, ...(agent === automatic && info.ready ? { agent: "native" } : {}) } });
+  }
+
+  /** The CLI that takes the turns if there is no key: the first one with its own sign-in. */
+  async function findSignedIn(): Promise<AgentInfo | undefined> {
+    return (await ctx.api.agents.list()).find(({ kind, missing }) => kind === "cli" && missing === null);
   }
 
   function readAgain(message: UpdateMessage): Partial<About> {

@@ -2,6 +2,7 @@
 import { costText } from "../../protocol/tree/usage-text.ts";
 import type { Cost } from "../../protocol/tree/usage.ts";
 import { printableLabel } from "./session-label.ts";
+import { realPath } from "../../kit/files/path-status.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
@@ -24,6 +25,18 @@ export function startLine(event: Extract<Event, { type: "turn.started" }>): stri
   const { turn, session } = event;
   const enforcement = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
   return `${stripControls(turn.agent)}${modelText(turn.model)} · policy ${turn.policy.name}${enforcement} · session ${printableLabel(session)}`;
+}
+
+/** The first lines of a turn. `directory` is the one that the turn was asked from. */
+export function startLines(event: Extract<Event, { type: "turn.started" }>, directory: string | undefined, style: Style): string[] {
+  const place = directory === undefined ? null : placeLine(event, directory);
+  return [style.dim(startLine(event)), ...(place === null ? [] : [style.yellow(`  ${place}`)])];
+}
+
+/** A line for a session that works in another directory than the one it was asked from; null if it is the same. */
+export function placeLine({ session }: Extract<Event, { type: "turn.started" }>, directory: string): string | null {
+  if (session.directory === directory || realPath(session.directory) === realPath(directory)) return null;
+  return `works in ${stripControls(session.directory)}, the directory of session ${printableLabel(session)}`;
 }
 
 /** A script of the replay model has no name, only a path. */
@@ -149,9 +162,10 @@ export function costOfResult({ cost_usd, cost_is_partial }: ResultRecord): Cost 
   return { costUsd: cost_usd, costIsPartial: cost_is_partial };
 }
 
-export function summaryLine(result: ResultRecord): string {
+/** `session` is the label of the session, as in the first line of the turn. */
+export function summaryLine(result: ResultRecord, session: string): string {
   const { usage } = result;
   const cached = usage.cache_read > 0 ? ` (${shortCount(usage.cache_read)} cached)` : "";
   const tokens = `in ${shortCount(usage.input + usage.cache_read + usage.cache_write)}${cached} out ${shortCount(usage.output)}`;
-  return `${result.status} · ${pluralize(result.steps, "step")} · ${tokens} · ${costText(costOfResult(result))} · ${formatDuration(result.duration_ms)} · session ${shortId(result.session_id)}`;
+  return `${result.status} · ${pluralize(result.steps, "step")} · ${tokens} · ${costText(costOfResult(result))} · ${formatDuration(result.duration_ms)} · session ${session}`;
 }

@@ -22,6 +22,8 @@ export type PrintOptions = {
   quiet?: boolean;
   /** Set for a turn of a conversation. Only the first prints the agent, and a cancelled turn is not an error. */
   conversation?: "first" | "next";
+  /** The directory that the turn was asked from. A session that works in another one is named with its directory. */
+  directory?: string;
   /** Watches the sub-sessions, to show what they do. */
   watch?: WatchEvents;
 };

@@ -9,10 +9,10 @@ import { costText } from "../../protocol/tree/usage-text.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { printable, printableText, stripControls } from "../terminal/style.ts";
-import { costOfResult } from "./event-lines.ts";
+import { costOfResult, placeLine } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
-export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: Pick<PrintOptions, "conversation">): Printer {
+export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: Pick<PrintOptions, "conversation" | "directory">): Printer {
   const printLines = (...lines: string[]) => lines.forEach((line) => ctx.out.write(`${line}\n`));
   let turn: string | null = null;
   let queue: readonly QueuedInput[] = [];
@@ -27,7 +27,9 @@ export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: P
       const { agent, model } = event.turn;
       const isFirst = turn === null && options.conversation !== "next";
       turn = event.turnId;
+      const place = options.directory === undefined || !isFirst ? null : placeLine(event, options.directory);
       if (isFirst) printLines(`Turn started: ${stripControls(agent)}${model === null ? "" : `, ${stripControls(model)}`}.`);
+      if (place !== null) printLines(`Note: ${place}.`);
     }
     if (event.turnId !== turn) return;
     if (event.type === "queue.changed") return printQueue(event.queue);

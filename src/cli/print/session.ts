@@ -11,6 +11,7 @@ import type { TextOutput } from "../parse/command.ts";
 import { printableText, stripControls, styleOf } from "../terminal/style.ts";
 import { firstRows } from "../live/output-rows.ts";
 import { createAnswerWriter } from "./answer-writer.ts";
+import { printableLabel } from "./session-label.ts";
 import {
   askLines,
   callLine,
@@ -51,7 +52,7 @@ export function sessionPrinter(out: TextOutput, { answers }: SessionPrinterOptio
     const result = resultRecord(event.turn, event.session, { ...event, answer: "" });
     endAnswer();
     calls.clear();
-    printLines(...errorLines(result, style), style.dim(summaryLine(result)));
+    printLines(...errorLines(result, style), style.dim(summaryLine(result, printableLabel(event.session))));
   }
   function printQueue(newQueue: QueuedInput[]): void {
     printLines(...queueLines(queue, newQueue, lineStyle()));

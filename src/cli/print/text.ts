@@ -2,14 +2,15 @@
 // With --no-stream only the final answer is printed, when it is complete.
 import type { QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
-import { callsOf, textOf, type Node, type ResultPart } from "../../protocol/tree/node.ts";
+import { callsOf, shortId, textOf, type Node, type ResultPart } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { styleOf } from "../terminal/style.ts";
 import { startLiveOutput } from "../live/live-output.ts";
 import { createAnswerWriter } from "./answer-writer.ts";
-import { askLines, callLine, errorLines, noticeLines, queueLines, resultLines, startLine, summaryLine, teamLines } from "./event-lines.ts";
+import { askLines, callLine, errorLines, noticeLines, queueLines, resultLines, startLines, summaryLine, teamLines } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
+import { printableLabel } from "./session-label.ts";
 
 /** Line width if stderr is not a terminal. */
 const fileColumns = 400;
@@ -31,14 +32,16 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
   const live = options.quiet === true ? { event: () => {}, close: () => {} } : startLiveOutput(ctx, options.watch ?? null);
   let hasAnswer = false;
   let turn: string | null = null;
+  let label: string | null = null;
   let queue: QueuedInput[] = [];
   /** Questions of this turn and its sub-sessions, with the tool call of each. */
   const asks = new Map<string, string | null>();
 
   function startTurn(event: Extract<Event, { type: "turn.started" }>): void {
     // A late message starts another turn; the agent was already printed with the first one.
-    if (turn === null && options.conversation !== "next") printLines(style.dim(startLine(event)));
+    if (turn === null && options.conversation !== "next") printLines(...startLines(event, options.directory, style));
     turn = event.turnId;
+    label = printableLabel(event.session);
     endAnswer();
   }
   function printQueue(newQueue: QueuedInput[]): void {
@@ -90,7 +93,7 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
     endAnswer();
     const isExpected = options.conversation !== undefined && result.status === "cancelled";
     if (!isExpected) printAlways(...errorLines(result, style));
-    printLines(style.dim(summaryLine(result)));
+    printLines(style.dim(summaryLine(result, label ?? shortId(result.session_id))));
   }
 
   return { event, finish, close: live.close };

@@ -104,8 +104,8 @@ async function sendMessage(repl: Repl, input: Input, text: string): Promise<numb
   });
   const conversation = repl.isAnnounced ? "next" : "first";
   const plainPrinter = repl.isForScreenReader
-    ? screenReaderPrinter(ctx, { conversation })
-    : textPrinter(ctx, { stream: true, tools: [], conversation, watch: api.turn.watch });
+    ? screenReaderPrinter(ctx, { conversation, directory: repl.directory })
+    : textPrinter(ctx, { stream: true, tools: [], conversation, directory: repl.directory, watch: api.turn.watch });
   const answeringPrinter =
     input.answers === null ? null : createAnsweringPrinter(plainPrinter, { api, ctx, input: input.answers, isCommand: isSlash, stop });
   try {

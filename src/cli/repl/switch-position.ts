@@ -34,7 +34,7 @@ export async function goToPosition(repl: Repl, position: TreePosition): Promise<
   const { api, ctx, session } = repl;
   if (position.session !== null && position.session.id !== session?.id) {
     const next = await api.session.find({ wanted: position.session.id, directory: repl.directory });
-    await api.session.use({ session: next.id, directory: repl.directory });
+    await useHere(repl, next);
     repl.session = next;
     repl.isAnnounced = false;
     const path = next.tip === null ? [] : await api.node.path({ node: next.tip });
@@ -48,6 +48,11 @@ export async function goToPosition(repl: Repl, position: TreePosition): Promise<
       hint: "/leaves and /branches list the positions of this one",
     });
   await moveSession(repl, session, { node, text: "Moved" });
+}
+
+/** Makes the session the project's current one. A session of another project is current only there. */
+export async function useHere({ api, ctx, directory }: Repl, session: Session): Promise<void> {
+  if (session.project === ctx.projectOf(directory)) await api.session.use({ session: session.id, directory });
 }
 
 /** Moves the session to a node of its tree; null is the beginning. */

@@ -14,7 +14,7 @@ import { tableText } from "../terminal/table.ts";
 import { writeBranch } from "./export-branch.ts";
 import { findBranches, listLeaves, findMessageBack, type TreePosition } from "./navigate.ts";
 import type { Repl } from "./repl.ts";
-import { findPosition, goToPosition, moveSession, noMessages } from "./switch-position.ts";
+import { findPosition, goToPosition, moveSession, noMessages, useHere } from "./switch-position.ts";
 
 export async function tree(repl: Repl): Promise<void> {
   const { view, session } = await readTree(repl);
@@ -24,7 +24,7 @@ export async function tree(repl: Repl): Promise<void> {
 export async function fork(repl: Repl, name: string): Promise<void> {
   const { session } = await readTree(repl);
   const forked = await repl.api.session.fork({ session: session.id, at: null, name: name === "" ? null : name });
-  await repl.api.session.use({ session: forked.id, directory: repl.directory });
+  await useHere(repl, forked);
   repl.session = forked;
   const position = forked.tip === null ? "" : ` at ${shortId(forked.tip)}`;
   repl.ctx.out.write(`Created branch${position}: now in session ${printableLabel(forked)}; ${printableLabel(session)} keeps its place.\n`);

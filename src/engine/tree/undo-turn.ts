@@ -66,8 +66,14 @@ async function carryOut({ snapshots }: EngineDeps, store: Store, session: Sessio
   return store.updateSession(session.id, { tip, undone, task: await taskAt(store, session, tip) });
 }
 
+/** The message of the turn, or `!command` for one that ran a command of the user. Null without either. */
+function promptText(node: Node): string | null {
+  const command = node.parts.find((part) => part.kind === "handle")?.handle.metadata.command;
+  return textOf(node) || (command === undefined ? null : `!${command}`);
+}
+
 function report(session: Session, turn: string, first: Node, plan: FileEditPlan | null): UndoReport {
   const files = plan === null ? "unknown" : plan.changes.length > 0 ? "changed" : "unchanged";
-  const prompt = first.author === "user" ? textOf(first) : null;
+  const prompt = first.author === "user" ? promptText(first) : null;
   return { session, turn, prompt, files, changes: plan?.changes ?? [], kept: plan?.kept ?? [] };
 }

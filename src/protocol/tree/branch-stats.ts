@@ -15,7 +15,7 @@ export const branchStats: readonly [name: string, figure: (side: BranchSide) => 
   ["cost", (side) => (side.costUsd === null ? "unknown" : costText(side, { digits: side.costUsd > 0 && side.costUsd < 1 ? 4 : 2 }))],
   ["ended", (side) => side.status ?? (side.nodes === 0 ? "-" : "open")],
   ["files", ({ files, unknownFiles }) => (files === null ? "not recorded" : `${files.length}${unknownFiles === 0 ? "" : " or more"}`)],
-  ["other files", ({ otherFiles }) => String(otherFiles.length)],
+  ["files by others", ({ otherFiles }) => String(otherFiles.length)],
 ];
 
 const changeSigns = { added: "A", modified: "M", deleted: "D" };

@@ -76,8 +76,9 @@ export async function enterSession(ctx: EffectContext, session: Session | null, 
     return restoreMode(ctx, session, []);
   }
   setSession(ctx, session);
-  // A sub-session never becomes the current session, unless it executes a plan.
-  if (purpose === "work" && (session.parentSession == null || session.plan !== undefined))
+  // A sub-session never becomes the current session, unless it executes a plan. Neither does a session of another project.
+  const isOwn = session.parentSession == null || session.plan !== undefined;
+  if (purpose === "work" && isOwn && session.project === ctx.project)
     await ctx.api.session.use({ session: session.id, directory: ctx.directory });
   const view = await showSession(ctx, session.id);
   if (view !== null) await restoreMode(ctx, view.session, view.turns);

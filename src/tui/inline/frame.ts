@@ -8,6 +8,7 @@ import { blockAt, blockCount } from "../model/transcript.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
 import { overlayOf } from "../views/overlays.ts";
 import { renderFrame, type ScreenFrame } from "../views/screen.ts";
+import { welcomeRows } from "../views/welcome.ts";
 import { stripsAt } from "../views/window.ts";
 
 /** The printed blocks: their session, their number, and the id of the last one. */
@@ -31,11 +32,12 @@ export function rowsToPrint(state: State, previous: PrintedBlocks): { rows: Row[
   return { rows, printed: { session: session?.id ?? null, blocks: end, last: blockAt(transcript, end - 1)?.id ?? null } };
 }
 
-/** The changing blocks with the composer and the status bar. */
+/** The changing blocks with the composer and the status bar. Before the first message, the first screen. */
 export function renderFooter(state: State, { blocks }: PrintedBlocks): ScreenFrame {
   const otherRows = state.size.rows - transcriptHeight(state);
   const maxRows = Math.max(1, state.size.rows - 1 - otherRows);
-  const liveRows = blockRows(state, { start: blocks, end: blockCount(state.transcript), maxRows }).length;
+  const count = blockCount(state.transcript);
+  const liveRows = (count === 0 ? welcomeRows(state, maxRows) : blockRows(state, { start: blocks, end: count, maxRows })).length;
   const height = Math.min(maxRows, Math.max(liveRows, overlayOf(state, maxRows)?.rows.length ?? 0));
   const size = { ...state.size, rows: otherRows + Math.max(1, height) };
   // The last printed block is included but not visible, so that the first block keeps its empty row before it.
@@ -64,10 +66,16 @@ function firstToPrint(state: State, end: number): number {
   return 0;
 }
 
-function headOf({ session }: State, earlier: number): Row[] {
+function headOf({ session, bindings }: State, earlier: number): Row[] {
   const ruleLine = (text: string): Row => [styled(`── ${text}`, faint)];
   const name = plainLine(session === null ? "new session" : sessionLabel(session), 60);
-  return [[], ruleLine(name), ...(earlier === 0 ? [] : [ruleLine(`${earlier} earlier blocks; press Esc, then k, to scroll back`)])];
+  return [
+    [],
+    ruleLine(name),
+    ...(earlier === 0
+      ? []
+      : [ruleLine(`${earlier} earlier blocks; ${bindings.preset === "vi" ? "press Esc, then k, to scroll back" : "PageUp scrolls back"}`)]),
+  ];
 }
 
 type BlockRange = { start: number; end: number; maxRows?: number };

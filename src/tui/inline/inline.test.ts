@@ -34,6 +34,16 @@ test("for an opened session its name and the last screenful are printed", () => 
   expect(texts.at(-1)).toBe("  block 199");
 });
 
+test("before the first message the first screen stands above the prompt, and the first block replaces it", () => {
+  const about = { ...fresh.about, version: "1.2.3", directory: "/work/shop" };
+  const empty = { ...fresh, session: null, about };
+  const shown = renderFooter(empty, noPrintedBlocks).rows.map(textOf).join("\n");
+  expect(shown).toMatch(/skein 1\.2\.3\n[^]*\/work\/shop\n[^]*Try\n/);
+  const started = { ...empty, transcript: withBlocks(noBlocks, note("1")) };
+  const { printed } = rowsToPrint(started, noPrintedBlocks);
+  expect(renderFooter(started, printed).rows.map(textOf).join("\n")).not.toContain("Try");
+});
+
 test("after any changes the terminal shows all printed rows with the footer below them", async () => {
   for (const seed of [1, 2, 3])
     await checkRandomChanges(seed).catch((error: unknown) => Promise.reject(new Error(`seed ${seed}`, { cause: error })));

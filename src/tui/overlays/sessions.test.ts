@@ -76,7 +76,7 @@ describe("the sessions panel", () => {
     const withAll = apply(press(open, "tab", "ctrl+t").state, listed([ours, elsewhere, old], 2));
     expect(textOf(withAll)).toMatch(/sessions of all projects, with archived: 3[^]*elsewhere +\S+ \S+ ago +other[^]*× old/);
     expect(press(withAll, "down", "enter").state.notice?.text).toBe(
-      "that session is in another project: cd /other/src && skein tui lsewhere",
+      "that session is in another project: cd /other/src && skein -r lsewhere",
     );
     expect(effectsOf(withAll, "down", "down", "enter")).toContainEqual({ type: "go", session: "old", node: null });
     expect(apply(withAll, listed([], 0))).toBe(withAll);

@@ -142,7 +142,7 @@ function choose(state: State, panel: SessionsPanel): UpdateResult {
   if (session === undefined) return step(state);
   if (session.id === panel.currentSession) return step({ ...state, overlay: null });
   if (session.project !== panel.project) {
-    const text = `that session is in another project: cd ${session.directory} && skein tui ${shortId(session.id)}`;
+    const text = `that session is in another project: cd ${session.directory} && skein -r ${shortId(session.id)}`;
     return step(withNotice(state, text));
   }
   return step(state, { type: "go", session: session.id, node: null });

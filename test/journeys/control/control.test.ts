@@ -189,7 +189,10 @@ describe("watching from any moment on", () => {
       await skein.run(["run", "first thing", "--session", "calm", ...model]);
       await skein.run(["add", "calm", "a message that nobody takes up"]);
       const attached = await skein.run(["attach", "calm"]);
-      expect(attached).toMatchObject({ code: 0, err: 'nothing is running in calm; continue it with: skein run --resume calm "message"\n' });
+      expect(attached).toMatchObject({
+        code: 0,
+        err: 'nothing is running in calm; continue it with: skein run --session calm "message"\n',
+      });
       expect(attached.out).toMatch(
         /> first thing\n• bash echo one\n {2}one.*\nAll done\.\nok · 2 steps.*\n> a message that nobody takes up\n$/,
       );

@@ -191,12 +191,18 @@ async function watchMemory(main: number): Promise<Peaks> {
     const status = procText(`/proc/${main}/status`);
     if (status === "" || /^State:\s+Z/m.test(status)) return peaks;
     peaks.main = Math.max(peaks.main, peakBytes(status));
-    for (const pid of procText(`/proc/${main}/task/${main}/children`).trim().split(" ")) {
+    for (const pid of descendantsOf(String(main))) {
       if (procText(`/proc/${pid}/cmdline`).includes("__executor"))
         peaks.executor = Math.max(peaks.executor, peakBytes(procText(`/proc/${pid}/status`)));
     }
     await Bun.sleep(20);
   }
+}
+
+/** The executor is not a child: the launcher of the sandbox is between them. */
+function descendantsOf(pid: string): string[] {
+  const children = procText(`/proc/${pid}/task/${pid}/children`).split(" ");
+  return children.filter((child) => child !== "").flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
 function peakBytes(status: string): number {
@@ -213,9 +219,12 @@ function procText(path: string): string {
 
 function checkPeaks(peaks: Peaks): void {
   expect(peaks.main).toBeGreaterThan(0);
-  // A fraction of the 500 MB of output. Most peaks are below 150 MB, one of 165 MB was seen: garbage is collected late.
-  expect(peaks.main).toBeLessThan(200 * MB);
-  expect(peaks.executor).toBeLessThan(150 * MB);
+  // 98 to 121 MB in 24 runs of both floods, on an idle and on a busy machine, and 165 MB once. Chunks that were stored stay in
+  // memory until the runtime collects garbage, which it does late while a stream always has data.
+  expect(peaks.main).toBeLessThan(170 * MB);
+  // 45 to 52 MB.
+  expect(peaks.executor).toBeGreaterThan(0);
+  expect(peaks.executor).toBeLessThan(80 * MB);
 }
 
 function bash(command: string) {

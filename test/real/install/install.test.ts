@@ -142,7 +142,7 @@ describe("the screen of the package", () => {
       await press("hello", "Enter");
       await until(/You said: hello[^]*── ok/);
       await press("C-c", "C-c");
-      await until("Resume with: skein tui");
+      await until("Resume with: skein -r");
     });
   });
 });

@@ -42,7 +42,7 @@ test("a message can have completed paths, pastes and images, and follow a shell 
     await press("C-_");
     await until(/> see @src\/main\.py pasted 0\n {2}pasted 1|> \[pasted 12 lines\]/);
     await press("C-c", "C-c", "C-c");
-    await until(/Resume with: skein tui .*\n\$/);
+    await until(/Resume with: skein -r .*\n\$/);
     await press("clear; skein", "Enter");
     await until(ready);
     await press("C-r", "seq");
@@ -50,7 +50,7 @@ test("a message can have completed paths, pastes and images, and follow a shell 
     await press("Enter");
     await until("> !seq 3; exit 4");
     await press("C-c", "C-c", "C-c");
-    await until(/Resume with: skein tui .*\n\$/);
+    await until(/Resume with: skein -r .*\n\$/);
   });
 });
 
@@ -93,6 +93,6 @@ test("Esc stops the turn, / searches, Space m chooses a model, and Space b shows
     await press("q", ":budget 0.25", "Enter");
     await until("each turn may cost at most $0.25 from now on");
     await press("C-c", "C-c");
-    await until(/Resume with: skein tui .*\n\$/);
+    await until(/Resume with: skein -r .*\n\$/);
   });
 });

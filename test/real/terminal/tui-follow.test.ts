@@ -38,7 +38,7 @@ describe("the screen follows", () => {
       await press("the third", "Enter");
       const forked = await until(/the third[^]*0\.5 /);
       await press("C-c", "C-c");
-      await until(/Resume with: skein tui .*\n\$/);
+      await until(/Resume with: skein -r .*\n\$/);
       const [first = "", second = "", third = ""] = await Promise.all([old, shown, forked].map(logs));
       expect(first).toMatch(/the first[^]*0\.39 done/);
       expect(first).not.toMatch(/the second|the third/);
@@ -99,7 +99,7 @@ describe("the screen follows", () => {
       await press("Escape");
       await until("[NORMAL]");
       await press(":quit", "Enter");
-      await until(/Resume with: skein tui --hub auto .*\n\$/);
+      await until(/Resume with: skein -r --hub auto .*\n\$/);
       await press("clear; skein tui --hub auto", "Enter");
       await until(/the task[^]*0\.9 [^]*\[writing, pid \d+\]/);
       model.isHeld = false;
@@ -119,7 +119,7 @@ describe("the screen follows", () => {
       await press("Enter");
       await until(/killed · 0 steps[^]*0\.39 done[^]*── ok · 1 step/);
       await press("C-c", "C-c");
-      await until(/Resume with: skein tui .*\n\$/);
+      await until(/Resume with: skein -r .*\n\$/);
       expect((await skein.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
     });
   }, 300_000);
@@ -148,7 +148,7 @@ test("a reopened session has its sub-sessions, also killed ones, their usage, an
     const used = usedIn(before);
     expect(Number(used[2])).toBeGreaterThan(Number(used[1]));
     await press("C-c", "C-c");
-    await until(/Resume with: skein tui .*\n\$/);
+    await until(/Resume with: skein -r .*\n\$/);
     await press("clear; skein tui", "Enter");
     const after = await until(/It is done\.[^]*\[INSERT\] \[idle\]/);
     expect([usedIn(after), blocksIn(after)]).toEqual([used, blocksIn(before)]);
@@ -170,7 +170,7 @@ test("a reopened session has its sub-sessions, also killed ones, their usage, an
     await press("Enter");
     await until(/◆ native: sleep on it\n +interrupted · [^]*── killed[^]*It is over\.[^]*── ok/);
     await press("C-c", "C-c");
-    await until(/Resume with: skein tui .*\n\$/);
+    await until(/Resume with: skein -r .*\n\$/);
     expect((await skein.run(["run", "ask me", "--continue"])).code).toBe(8);
     await press("clear; skein", "Enter");
     await until(/Which colour\?[^]*2\. blue[^]*\[asking\]/);

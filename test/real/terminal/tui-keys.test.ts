@@ -162,7 +162,7 @@ for (const size of [
       await until(/> write elsewhere · can't write [^]*planned[^]*\[INSERT\] \[plan\]/);
       expect(existsSync(join(skein.project, "elsewhere"))).toBe(false);
       await press("Escape", ":quit", "Enter");
-      await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
+      await until(/Resume with: skein -r [0-9a-f]{8}\n\$/);
     } finally {
       await server.stop();
     }

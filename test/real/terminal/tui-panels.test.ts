@@ -67,7 +67,7 @@ describe("the tree and sessions panels", () => {
       await press(":switch mine", "Enter");
       await until(/── now in session mine/);
       await press("C-c", "C-c");
-      await until(/Resume with: skein tui .*\n\$/);
+      await until(/Resume with: skein -r .*\n\$/);
     });
   });
 });

@@ -154,7 +154,7 @@ test("the network switch applies from the next turn on, and fg redraws a suspend
     expect(after).toBe(readlinkSync("/proc/self/ns/net"));
     if (second.includes("[SANDBOX: on]")) expect(before).not.toBe(after);
     await press("C-c", "C-c");
-    await until(/Resume with: skein tui .*\n\$/);
+    await until(/Resume with: skein -r .*\n\$/);
     expect(existsSync(join(skein.project, ".skein", "plan.md"))).toBe(false);
   });
 });

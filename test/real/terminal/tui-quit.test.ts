@@ -53,7 +53,7 @@ test("an unsent message is restored after a kill -9 and after quitting, and two 
     expect(await second.until("Resume with")).not.toContain("not sent");
     expect(savedFiles()).toEqual([]);
     await first.press("C-c", "C-c");
-    await first.until("Resume with: skein tui");
+    await first.until("Resume with: skein -r");
   });
 });
 
@@ -78,8 +78,8 @@ test("quitting warns of a running turn in another session, and a new branch has 
     await press("C-c", "C-c");
     await until("quitting stops a turn in another session; quit again, or see :agents");
     await press("Escape", ":q", "Enter");
-    const output = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
-    const [, stopped = ""] = /Stopped: take your time\. Resume with: skein tui ([0-9a-f]{8})\nSession saved\. Resume/.exec(output)!;
+    const output = await until(/Resume with: skein -r [0-9a-f]{8}\n\$/);
+    const [, stopped = ""] = /Stopped: take your time\. Resume with: skein -r ([0-9a-f]{8})\nSession saved\. Resume/.exec(output)!;
     expect((await skein.run(["show", stopped])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
     expect((await skein.run(["list"])).out).toMatch(/ take your time\n\* {2}[0-9a-f]{8} .* \$ seq 3\n$/);
   });

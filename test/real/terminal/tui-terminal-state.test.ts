@@ -47,7 +47,7 @@ describe("the terminal", () => {
         await screen.until(running);
         await end(screen, skein);
         const shown = await screen.until("over\n");
-        expect(shown).toMatch(new RegExp(`Resume with: skein tui [0-9a-f]{8}\\ncode ${code}\\n`));
+        expect(shown).toMatch(new RegExp(`Resume with: skein -r [0-9a-f]{8}\\ncode ${code}\\n`));
         expect(shown).toMatch(/ icanon [^]* echo /);
         expect(changedModes(screen.written())).toEqual([]);
         expect(await waitForNoProcesses(skein.root)).toEqual([]);
@@ -67,7 +67,7 @@ describe("the terminal", () => {
       const shown = await screen.until("over\n");
       const [message = "", after = ""] = shown.slice(shown.lastIndexOf("Session saved")).split("code ");
       expect(message).toMatch(
-        /^Session saved, its turn stopped\. Resume with: skein tui [0-9a-f]{8}\nskein: the screen crashed: nobody foresaw this\n +the full report is at the end of \S+crashes\.log\n$/,
+        /^Session saved, its turn stopped\. Resume with: skein -r [0-9a-f]{8}\nskein: the screen crashed: nobody foresaw this\n +the full report is at the end of \S+crashes\.log\n$/,
       );
       expect(after).toMatch(/^1\n[^]* icanon [^]* echo /);
       expect(changedModes(screen.written())).toEqual([]);
@@ -121,7 +121,7 @@ describe("the terminal", () => {
       await press("C-c");
       await until(/── cancelled[^]*\[INSERT\] \[idle\]/);
       await press("C-c", "C-c");
-      await until(/Resume with: skein tui .*\n\$/);
+      await until(/Resume with: skein -r .*\n\$/);
       const all = await terminal.scrollback();
       const printed = all
         .split("\n")
@@ -184,7 +184,7 @@ describe("the terminal", () => {
       expect(await waitUntilStill(terminal, skein), `seed ${seed}`).toBe(before);
       expect(before).toMatch(/\[(NORMAL|INSERT|COMMAND|SEARCH)\]/);
       await press("C-c", "C-c", "C-c");
-      await until(/Resume with: skein tui .*\n\$/);
+      await until(/Resume with: skein -r .*\n\$/);
       await press("clear; stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
     });

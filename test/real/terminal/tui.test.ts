@@ -27,14 +27,14 @@ describe("the screen", () => {
       await press("[", "[", "[", "Enter");
       await until(/v bash ls src\/\*\.py[^]*│ src\/main\.py/);
       await press(":quit", "Enter");
-      const afterQuit = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
+      const afterQuit = await until(/Resume with: skein -r [0-9a-f]{8}\n\$/);
       expect(afterQuit).not.toContain("[NORMAL]");
       await press("stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
       await press("clear; skein", "Enter");
       await until(/• config\.py[^]*\[INSERT\] \[idle\]/);
       await press("C-c", "C-c");
-      await until(/Resume with: skein tui .*\n\$/);
+      await until(/Resume with: skein -r .*\n\$/);
     });
   });
 
@@ -58,7 +58,7 @@ describe("the screen", () => {
       await terminal.resize(60, 16);
       await until(/── ok · 1 step [^]*\[INSERT\] \[idle\]/);
       await press("C-c", "C-c");
-      await until(/Resume with: skein tui .*\n\$/);
+      await until(/Resume with: skein -r .*\n\$/);
       await terminal[Symbol.asyncDispose]();
       expect(await waitForNoProcesses(skein.root)).toEqual([]);
     });

@@ -116,6 +116,6 @@ function reportEnd({ openTurn, status }: WatchState, session: Session, ctx: Comm
     return exitCodes.killed;
   }
   if (status !== null) return exitCodes[status];
-  ctx.err.write(`nothing is running in ${name}; continue it with: skein run --resume ${name} "message"\n`);
+  ctx.err.write(`nothing is running in ${name}; continue it with: skein run --session ${name} "message"\n`);
   return 0;
 }

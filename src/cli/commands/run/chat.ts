@@ -74,7 +74,6 @@ export async function openChat(flags: Flags, ctx: CommandContext, { session: ses
   await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory });
   if (sessionName !== undefined) await refuseMessage(api, sessionName, directory);
   const session = isNew ? null : await api.session.open(open);
-  if (session !== null) await api.session.use({ session: session.id, directory });
   const repl: Repl = { api, ctx, directory, turn, session, open, listing: [], isAnnounced: false, usesLineEditor, isForScreenReader };
   await printGreeting(repl);
   const history = openHistory(ephemeral || !usesLineEditor ? null : historyFile((await api.config.paths()).state, ctx.project));

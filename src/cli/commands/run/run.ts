@@ -55,12 +55,13 @@ async function runTask(args: Args, ctx: CommandContext): Promise<number> {
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
   await localApi.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
   const api = flags.on("detach") ? await connectHubFor(ctx, overrides) : localApi;
-  const session = await openOrFork(api, flags, open);
+  const session = await openOrFork({ api, ctx }, flags, open);
   if (flags.on("detach")) return detachTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, ctx, flags.format);
   const printer = await printerFor(flags.format, ctx, {
     // A corrected answer must not follow the one that it corrects.
     stream: !flags.on("no-stream") && (ctx.out.isTty || turn.answerSchema === null),
     quiet: flags.on("quiet"),
+    directory: flags.directory,
     watch: api.turn.watch,
     tools: toolNames({ ...narrowedTurn, canAsk: turn.asks.how !== "none" }),
   });
@@ -74,13 +75,13 @@ async function runTask(args: Args, ctx: CommandContext): Promise<number> {
   return stopSignal === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
 }
 
-/** --fork and --at continue in a new session; the old one is never changed. */
-async function openOrFork(api: Api, flags: Flags, params: SessionOpenParams): Promise<Session> {
+/** --fork and --at continue in a new session; the old one is never changed. A fork of another project's session is not current here. */
+async function openOrFork({ api, ctx }: { api: Api; ctx: CommandContext }, flags: Flags, params: SessionOpenParams): Promise<Session> {
   if (!isForking(flags)) return api.session.open(params);
   const at = flags.text("at");
   const node = at === null ? null : await api.node.find({ wanted: at });
   const session = await api.session.fork({ ...(await forkSource(api, flags, params, node)), at: node?.id ?? null });
-  await api.session.use({ session: session.id, directory: flags.directory });
+  if (session.project === ctx.projectOf(flags.directory)) await api.session.use({ session: session.id, directory: flags.directory });
   return session;
 }
 

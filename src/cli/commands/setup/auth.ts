@@ -57,7 +57,7 @@ async function loginReport(args: Args, ctx: CommandContext, api: Api): Promise<R
         hint,
       })),
   };
-  const names = [...vendors.map(({ vendor }) => vendor), ...agents.map(({ name }) => name)];
+  const names = [...new Set([...vendors.map(({ vendor }) => vendor), ...agents.map(({ name }) => name)])];
   if (json.vendors.length + json.agents.length === 0) {
     const nearest = nearestWord(wanted!, names);
     throw new Fault("usage", `there is no vendor or agent "${wanted}"`, {

@@ -22,8 +22,9 @@ export const diff = reportCommand({
   usage: "<session> <session> [--json]",
   positionals: { min: 2, max: 2 },
   notes: `A node can be given instead of a session. Counts start after the node where the
-two branches diverge. "files" are the changes by the branch's own turns. Changes
-by a person or another session meanwhile are listed as not by this branch.`,
+two branches diverge. "files" are the changes by the branch's own turns. "files by
+others" are changes by a person or another session meanwhile; they are listed as
+not by this branch.`,
   async report(args, ctx) {
     const [a = "", b = ""] = args.positionals;
     const api = await ctx.api();

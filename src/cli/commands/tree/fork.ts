@@ -1,6 +1,7 @@
 // skein fork: starts a branch of a session, which becomes the project's current session.
 import { shortId } from "../../../protocol/tree/node.ts";
 import { printableLabel } from "../../print/session-label.ts";
+import { stripControls } from "../../terminal/style.ts";
 import { sessionReport } from "../report-command.ts";
 
 export const fork = sessionReport({
@@ -13,17 +14,24 @@ export const fork = sessionReport({
     { name: "name", value: "name", summary: "the name of the new session" },
   ],
   notes: `Without a session it branches the project's current one. The new session becomes the
-current one; the old one keeps its tip. Files stay as they are: \`skein files restore
+current one, unless it belongs to another project; the old one keeps its tip. Files stay as they are: \`skein files restore
 <node>\` changes them. \`skein run "task" --fork -c\` forks and sends a task at once.`,
   async report({ api, session, args, ctx }) {
     const at = args.flags["at"] === undefined ? null : (await api.node.find({ wanted: args.flags["at"] as string })).id;
     const name = (args.flags["name"] as string | undefined) ?? null;
     const forked = await api.session.fork({ session: session.id, at, name });
-    await api.session.use({ session: forked.id, directory: ctx.cwd });
+    const isHere = forked.project === ctx.project;
+    if (isHere) await api.session.use({ session: forked.id, directory: ctx.cwd });
+    const place = isHere ? "which is now the current session" : `in its own project ${stripControls(forked.project)}`;
     return {
       json: forked,
-      text: `forked ${printableLabel(session)} as ${printableLabel(forked)}, which is now the current session\n`,
-      remarks: (style) => style.dim(`back to the old one: skein use ${shortId(session.id)}\n`),
+      text: `forked ${printableLabel(session)} as ${printableLabel(forked)}, ${place}\n`,
+      remarks: (style) =>
+        style.dim(
+          isHere
+            ? `back to the old one: skein use ${shortId(session.id)}\n`
+            : `continue it: skein run --session ${shortId(forked.id)} "..."\n`,
+        ),
     };
   },
 });

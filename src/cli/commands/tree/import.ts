@@ -1,6 +1,7 @@
 // skein import: creates a session of this project from a transcript of skein or of another agent.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { nearestWord } from "../../../kit/text/nearest-word.ts";
 import { pluralize } from "../../../kit/text/cut-text.ts";
 import { ago } from "../../../kit/text/duration.ts";
 import { Fault } from "../../../protocol/api/error.ts";
@@ -36,6 +37,7 @@ The native agent continues the session: skein run --session <name> "continue".`,
     const isAgent = transcriptAgents.includes(wanted) && !existsSync(resolve(ctx.cwd, wanted));
     const isList = isAgent && (!isInteractive(ctx) || flags["json"] === true);
     if (isList) return listReport(wanted, ctx);
+    if (!isAgent) refuseMisspelledAgent(wanted, ctx);
     const file = isAgent ? await chooseTranscript(wanted, ctx) : wanted;
     const from = file === "-" ? { text: await ctx.stdin.text({ wait: true }) } : { path: resolve(ctx.cwd, file) };
     const api = await ctx.api();
@@ -48,6 +50,13 @@ The native agent continues the session: skein run --session <name> "continue".`,
     return { json: report, text: (style) => reportText(report, style), remarks: () => skippedText(report) };
   },
 });
+
+/** A word that is no file and resembles an agent is most likely that agent. */
+function refuseMisspelledAgent(wanted: string, { cwd }: CommandContext): void {
+  const agent = /^[\w-]+$/.test(wanted) && !existsSync(resolve(cwd, wanted)) ? nearestWord(wanted, transcriptAgents) : null;
+  if (agent === null) return;
+  throw new Fault("usage", `there is no file and no agent "${wanted}"`, { hint: `did you mean "skein import ${agent}"?` });
+}
 
 function listReport(agent: string, ctx: CommandContext): Report {
   const transcripts = requireTranscripts(agent, ctx);

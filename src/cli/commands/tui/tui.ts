@@ -139,7 +139,7 @@ async function openTui(flags: Flags, ctx: CommandContext, { query, task, isNew }
   } finally {
     await hub?.close();
     printUnsent(local.unsent, ctx);
-    const command = hubAddress === null ? "skein tui" : `skein tui --hub ${hubAddress}`;
+    const command = hubAddress === null ? "skein -r" : `skein tui --hub ${hubAddress}`;
     printSessions({ lastSession, stopped: hubAddress === null ? running : new Map(), command }, ctx);
   }
   return signal === null ? 0 : exitCodes[signal];
@@ -197,7 +197,7 @@ async function findProblem(check: () => Promise<unknown>): Promise<TurnProblem |
 function printUnsent({ isSaved, problem }: ReturnType<typeof openUnsentStore>, { err }: CommandContext): void {
   const reason = problem();
   if (reason !== null) err.write(`The unsent message could not be saved: ${reason}\n`);
-  else if (isSaved()) err.write("The unsent message is saved: the next skein tui in this project has it.\n");
+  else if (isSaved()) err.write("The unsent message is saved: the next `skein` in this project has it.\n");
 }
 
 type ClosedSessions = { lastSession: Session | null; stopped: ReadonlyMap<string, Session>; command: string };

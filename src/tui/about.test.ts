@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import type { AgentInfo } from "../protocol/api/agents.ts";
+import type { ModelInfo } from "../protocol/api/api.ts";
+import { createAboutReader } from "./about.ts";
+import type { EffectContext } from "./effects/effect-context.ts";
+import type { UpdateMessage } from "./model/state.ts";
+
+/** The agent that is shown for a new session of the agent `auto`. */
+async function agentShown(models: Partial<ModelInfo>[], agents: Partial<AgentInfo>[]): Promise<string | undefined> {
+  const sent: UpdateMessage[] = [];
+  const listed = Promise.withResolvers<void>();
+  const reader = createAboutReader({
+    api: {
+      models: { list: async () => models },
+      agents: {
+        list: async () => {
+          listed.resolve();
+          return agents;
+        },
+      },
+    },
+    turn: { agent: null, model: null },
+    open: { agent: "auto", model: null },
+    session: null,
+    local: { readBranch: () => null },
+    send(message: UpdateMessage) {
+      sent.push(message);
+      if (sent.length > 1) listed.resolve();
+    },
+  } as unknown as EffectContext);
+  reader.onMessage({ type: "set", fields: {} });
+  await listed.promise;
+  await Bun.sleep(0);
+  const shown = sent.flatMap((message) => (message.type === "about" && message.about.agent != null ? [message.about.agent] : []));
+  return shown.at(-1);
+}
+
+const cli = (name: string, missing: string | null) => ({ name, kind: "cli", missing }) as const;
+
+test("agent auto is shown as native with a key, as the first CLI with a sign-in without one, else as itself", async () => {
+  const model = { name: "anthropic/claude-sonnet-4-5", isDefault: true, contextWindow: 1 };
+  expect(await agentShown([{ ...model, ready: true }], [cli("claude", null)])).toBe("native");
+  expect(await agentShown([{ ...model, ready: false }], [cli("claude", "no key"), cli("codex", null), cli("pi", null)])).toBe("codex");
+  expect(await agentShown([], [cli("claude", "not installed")])).toBe("auto");
+});
