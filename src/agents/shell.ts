@@ -8,7 +8,7 @@ import { maxResultBytes, type NewNode } from "../protocol/tree/node.ts";
 import type { EnforcedPolicy, Policy } from "../protocol/api/policy.ts";
 import type { Agent, Executor, OutputListener, ToolCallOptions, ToolOutcome, TurnContext, TurnInput } from "../protocol/api/ports.ts";
 import type { TurnEnd } from "../protocol/tree/turn.ts";
-import { outputEvents } from "./native/tools/output-events.ts";
+import { outputEvents } from "../kit/flow/output-events.ts";
 import { noPreview } from "./no-preview.ts";
 import { streamTurn, type Emit } from "./stream-turn.ts";
 

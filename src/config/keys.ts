@@ -102,6 +102,13 @@ const keyTable = [
     description: "Whether tools may use the network.",
   },
   {
+    key: "check",
+    type: "string",
+    description:
+      "Shell command that must succeed after each turn, such as `npm test`. It runs in the turn's sandbox. If it fails, its output goes back to the agent once; then the turn ends as `check-failed`.",
+  },
+  { key: "check_timeout", field: "checkTimeoutMs", type: "duration", default: 10 * minute, description: "Longest duration of a check." },
+  {
     key: "unix_sockets",
     isInternal: true,
     type: "boolean",

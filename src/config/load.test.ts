@@ -64,6 +64,8 @@ describe("configuration layers", () => {
       waitAtMostMs: null,
       askTimeoutMs: 1_800_000,
       contextFiles: true,
+      check: null,
+      checkTimeoutMs: 600_000,
       purgeAfterMs: null,
       retentionMs: null,
       skills: true,

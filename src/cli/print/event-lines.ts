@@ -117,6 +117,14 @@ export function noticeLines(event: Event, { style, columns }: LineStyle): string
   }
 }
 
+/** The outcome of a check, and the end of its output if it failed. Returns [] for other nodes. */
+export function checkLines({ note, parts: [part] }: Pick<Node, "note" | "parts">, { style, columns }: LineStyle): string[] {
+  if (note?.about !== "check" || part?.kind !== "handle") return [];
+  if (note.check.passed) return [`  ${style.green("✓")} ${style.dim(`passed in ${formatDuration(note.check.durationMs)}`)}`];
+  // The first line is the command.
+  return failureLines(resultLinesOf(part.excerpt).slice(1), { style, columns });
+}
+
 /** One line for a team event. Returns [] for other nodes. */
 export function teamLines(node: Pick<Node, "note" | "parts">, { style, columns }: LineStyle): string[] {
   if (node.note?.about !== "team") return [];

@@ -8,7 +8,18 @@ import type { CommandContext } from "../parse/command.ts";
 import { styleOf } from "../terminal/style.ts";
 import { startLiveOutput } from "../live/live-output.ts";
 import { createAnswerWriter } from "./answer-writer.ts";
-import { askLines, callLine, errorLines, noticeLines, queueLines, resultLines, startLines, summaryLine, teamLines } from "./event-lines.ts";
+import {
+  askLines,
+  callLine,
+  checkLines,
+  errorLines,
+  noticeLines,
+  queueLines,
+  resultLines,
+  startLines,
+  summaryLine,
+  teamLines,
+} from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 import { printableLabel } from "./session-label.ts";
 
@@ -79,6 +90,7 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
       case "node.added":
         printText(event.node);
         return printLines(
+          ...checkLines(event.node, lineStyle()),
           ...teamLines(event.node, { style, columns: ctx.err.isTty ? ctx.err.columns : fileColumns }),
           ...resultsOf(event.node, new Set(asks.values())).flatMap((part) => resultLines(part, lineStyle())),
         );

@@ -61,5 +61,5 @@ test("the node of a check is a note with the outcome and the handle", async () =
     about: "check",
     check: { command: "npm test", passed: false, exitCode: 1, durationMs: 1, digest: result.digest },
   });
-  expect(parts).toEqual([{ kind: "handle", handle: result.handle, excerpt: "x\nexit code 1" }]);
+  expect(parts).toEqual([{ kind: "handle", handle: result.handle, excerpt: "$ npm test\nx\nexit code 1" }]);
 });

@@ -61,5 +61,6 @@ export async function runCheck({ runCommand, store, lease }: CheckDeps, request:
 
 /** The node that records a check. It is shown and never sent to a model; the next prompt has the output. */
 export function checkNode({ excerpt, handle, ...outcome }: CheckResult): NewNode {
-  return { author: "note", note: { about: "check", check: outcome }, parts: [{ kind: "handle", handle, excerpt }] };
+  const text = `$ ${outcome.command.replaceAll("\n", " ")}\n${excerpt}`;
+  return { author: "note", note: { about: "check", check: outcome }, parts: [{ kind: "handle", handle, excerpt: text }] };
 }

@@ -11,7 +11,7 @@ import { callsOf, textOf, type NewNode, type Node } from "../../protocol/tree/no
 import type { Agent, TeamMailPort } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
 import type { TurnOptions } from "../../protocol/api/turn-options.ts";
-import type { CliSessionStart, Session, Turn, TurnEnd } from "../../protocol/tree/turn.ts";
+import type { CheckOutcome, CliSessionStart, Session, Turn, TurnEnd, TurnLoop } from "../../protocol/tree/turn.ts";
 import { systemClock } from "../../kit/flow/clock.ts";
 import { PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { NewTurn, Store } from "../../store/store.ts";
@@ -25,6 +25,7 @@ import { continuation, recover } from "../record/recover.ts";
 import { reportSnapshots } from "../record/report-snapshots.ts";
 import { settleAsks } from "../record/settle-asks.ts";
 import { openTranscript } from "../record/transcripts.ts";
+import { checkEnded, endedAtOnce, repairOf, turnCheckOf, withStoredCheck } from "./check-request.ts";
 import { findAgent } from "./open-session.ts";
 import { applyRole, ignoredFieldsText } from "./roles.ts";
 import type { RunningTurn } from "./running-turns.ts";
@@ -37,6 +38,12 @@ export type TurnRequest = Parameters<Api["turn"]["start"]>[0] & {
   /** A role to record that is not applied, because the prompt contains it. */
   recordedRole?: string;
   env?: Readonly<Record<string, string>>;
+  /** The loop that the turn is a pass of. */
+  pass?: TurnLoop;
+  /** Runs only the check, as a turn of the agent `shell`. */
+  isCheckOnly?: true;
+  /** The error of a turn whose check failed; default: that of a single turn. Called before the turn ends. */
+  failureOf?: (outcome: CheckOutcome, turn: string) => Promise<TurnError>;
 };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
@@ -80,9 +87,15 @@ export async function runTurnAndQueue(
   const store = await deps.store();
   const session = await store.requireSession(params.session);
   refuseArchived(session);
-  const request = await applyRole(deps, params, session);
+  let request = await withStoredCheck(store, await applyRole(deps, params, session));
   let ended = await runTurn(deps, request, publish, scope);
-  while (ended.turn.status === "ok") {
+  for (;;) {
+    if (ended.turn.status === "check-failed" && request.pass === undefined && request.checkRepairs > 0) {
+      request = { ...request, ...(await repairOf(store, ended.turn)), checkRepairs: request.checkRepairs - 1 };
+      ended = await runTurn(deps, request, publish, scope);
+      continue;
+    }
+    if (ended.turn.status !== "ok") break;
     const [queued] = await store.queue(params.session);
     if (queued === undefined) break;
     // A message is for an agent, so a command, a group or a team of the turn before does not run again.
@@ -128,6 +141,8 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
       prompt,
       fromQueue: params.fromQueue,
       cliSessions: params.fresh ? undefined : agent.cliSessions,
+      check: turnCheckOf(params),
+      loop: params.pass,
     });
     warnOnce([missingSandboxText(turn), ignoredFieldsText(params.appliedRole)], scope.shownWarnings, (message) =>
       recorder.publishTransient({ type: "warning.raised", message }),
@@ -253,7 +268,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   let answer: Node | null = null;
   let mayHaveChanged = params.command !== null || params.team?.work === "merge";
   await gate.whenOpen();
-  for await (const event of agent.takeTurn(input, context)) {
+  for await (const event of params.isCheckOnly ? [endedAtOnce] : agent.takeTurn(input, context)) {
     deadline.touch();
     await gate.whenOpen();
     if (event.type === "transient") recorder.publishTransient(event.event);
@@ -268,6 +283,8 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     }
   }
   await files.recordAfter(mayHaveChanged);
+  const outcomeOfCheck = await checkEnded(execution, end, keepFiles);
+  ({ end } = outcomeOfCheck);
   await guards.finish();
   end = withStopReason(end, deadline.reason());
   const outcome = {
@@ -278,7 +295,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   const { status, nativeId = null, cli, spentOutsideNodes } = end;
   const error = end.error === undefined ? null : withResumeHint(withLimitHint(end.error, atLimitOf(execution), Date.now()), turn.session);
   const model = turn.model ?? end.model ?? null;
-  const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes };
+  const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes, checked: outcomeOfCheck.checked };
   const ended = await recorder.endTurn(close, turn.id, outcome);
   const session = await running.store.requireSession(turn.session);
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);

@@ -19,6 +19,7 @@ export const exitCodes = {
   "needs-input": 8,
   "not-installed": 3,
   "sandbox-unavailable": 9,
+  "check-failed": 10,
   broken: 1,
 };
 

@@ -4,6 +4,7 @@
 // The checks get zod as a parameter: this file is loaded before the first model request and must not import it.
 import type * as fields from "../schema/fields.ts";
 import type { groupTask, teamTask } from "../schema/team.ts";
+import { checkOptions, type CheckOptions } from "../loops/check-options.ts";
 import type { GroupTask } from "../team/group.ts";
 import type { TeamTask } from "../team/team.ts";
 import type { Handle } from "../tree/handle.ts";
@@ -13,7 +14,14 @@ import { maxSuccessors, parseAtLimit, type AtLimit } from "../limits/at-limit.ts
 import { defaultPolicy, policyNames, sandboxModes, type Policy, type PolicyName, type ToolLevel } from "./policy.ts";
 import { roleFields, type RoleRequest } from "./role.ts";
 
-export type TurnOptions = AgentOptions & TaskOptions & PromptOptions & ToolOptions & LimitOptions & QuestionOptions & OutputOptions;
+export type TurnOptions = AgentOptions &
+  TaskOptions &
+  PromptOptions &
+  ToolOptions &
+  LimitOptions &
+  CheckOptions &
+  QuestionOptions &
+  OutputOptions;
 
 /** Options that choose the agent and its model. */
 type AgentOptions = {
@@ -115,7 +123,8 @@ export type EngineOption =
   | "waitAtMostMs"
   | "asks"
   | "steerable"
-  | "outputFile";
+  | "outputFile"
+  | keyof CheckOptions;
 
 /** A change of some options; limits are changed one by one. */
 export type TurnChange = Partial<Omit<TurnOptions, "limits">> & { limits?: Partial<Limits> };
@@ -137,6 +146,8 @@ export function turnSettingSchemas({ z, is }: Pick<SchemaTools, "z" | "is">) {
     atLimit: z.string(),
     waitAtMostMs: is.count.nullable(),
     contextFiles: z.boolean(),
+    check: is.command.nullable(),
+    checkTimeoutMs: is.count,
   };
 }
 
@@ -148,10 +159,10 @@ export type TurnSettings = { [Name in keyof TurnSettingSchemas]: fields.OutputOf
 export const headlessLimits = { maxSteps: 200, maxChildren: 200, timeoutMs: 4 * 3_600_000, idleMs: 600_000 };
 const noLimits: Limits = { maxSteps: Number.MAX_SAFE_INTEGER, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
 
-type SchemaTools = { z: fields.Zod; is: typeof fields; groupTask: typeof groupTask; teamTask: typeof teamTask };
+export type SchemaTools = { z: fields.Zod; is: typeof fields; groupTask: typeof groupTask; teamTask: typeof teamTask };
 type Attendance = { isAttended: boolean };
 
-type TurnOption<Value> = {
+export type TurnOption<Value> = {
   /** The value in a bare turn, in which everything is off. Optional fields have none. */
   bare?: Value;
   /** The value in a turn that a front end starts. Default: `bare`. */
@@ -264,6 +275,7 @@ const turnOptions = {
     configKey: "wait_at_most",
     schema: ({ is }) => is.millisecondsOrNull.default(null),
   },
+  ...checkOptions,
   asks: {
     bare: { how: "none" },
     configured: () => ({ how: "later" }),

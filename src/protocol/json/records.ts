@@ -64,6 +64,7 @@ export function resultRecord(turn: Turn, session: Session, { answer, left }: Par
     transcriptPath: session.transcript,
     enforced: turn.enforced,
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
+    ...(turn.checked === undefined ? {} : { checked: turn.checked }),
     ...(turn.error === null ? {} : { error: turn.error }),
   };
   return toPrintedJson(result) as ResultRecord;

@@ -25,6 +25,8 @@ const configured: Settings = {
   atLimit: "codex",
   waitAtMostMs: 700,
   contextFiles: false,
+  check: "npm test",
+  checkTimeoutMs: 7_000,
 };
 
 function filled(method: MethodName, sent: unknown, settings: Settings): Record<string, unknown> {

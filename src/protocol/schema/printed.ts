@@ -9,6 +9,7 @@ import { branchFilesFields, diffFields, restoreFields, turnInfo, undoFields } fr
 import type { printedRole } from "./setup.ts";
 import {
   askFields,
+  checkOutcome,
   cost,
   costIsPartial,
   enforcedPolicy,
@@ -44,6 +45,7 @@ export const result = fields({
   budget: fields({ tokensLeft: count.optional(), usdLeft: z.number().optional(), childrenLeft: count.optional() })
     .optional()
     .describe("the budget left for the turn and its sub-sessions, of limited values only"),
+  checked: checkOutcome.optional().describe("the outcome of the check, if the turn has one"),
   error: turnError.optional(),
 }).meta({ id: "Result" });
 export type TurnResult = z.output<typeof result>;

@@ -145,6 +145,30 @@ export const checkOutcome = fields({
 }).meta({ id: "Check" });
 export type CheckOutcome = z.output<typeof checkOutcome>;
 
+/** The check of a turn, as it was asked for. */
+const turnCheck = fields({
+  command: z.string(),
+  timeoutMs: count,
+  repairs: count.describe("how often the output of a failing check still goes back to the agent"),
+});
+export type TurnCheck = z.output<typeof turnCheck>;
+
+/** The loop that a turn is a pass of. Every turn has all settings, so that a loop can be continued after a kill. */
+const turnLoop = fields({
+  id,
+  pass: count.describe("0 is the check before the first pass"),
+  maxRuns: count,
+  until: z.string().describe("the command that ends the loop when it succeeds"),
+  fresh: z.boolean(),
+  agents: texts.describe("the agents to use, in this order"),
+  task: z.string(),
+  maxTokens: count.nullable(),
+  maxBudgetUsd: z.number().nullable(),
+  maxSteps: count.nullable(),
+  timeoutMs: count.nullable(),
+}).meta({ id: "Loop of a turn" });
+export type TurnLoop = z.output<typeof turnLoop>;
+
 const position = fields({ session: id, node: id }, renamedFields.position);
 
 export const noteTopic = z.enum(["compaction", "interruption", "correction", "below", "group", "team", "graft", "warning", "check"]);
@@ -277,6 +301,9 @@ export const turnFields = {
   source: hubOnly(source.optional()).describe("the origin of an imported turn"),
   role: z.string().optional(),
   cli: cli.optional(),
+  check: hubOnly(turnCheck.optional()),
+  loop: turnLoop.optional(),
+  checked: checkOutcome.optional().describe("the outcome of the turn's check"),
 };
 export const turn = fields(turnFields, renamedFields.turn).meta({ id: "Turn" });
 export type Turn = z.output<typeof turn>;

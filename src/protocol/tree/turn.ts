@@ -5,7 +5,7 @@ import { shortId } from "./node.ts";
 import type { Spent } from "./usage.ts";
 
 export type { Plan } from "../schema/results.ts";
-export type { CheckOutcome, CliRecord, Session, Source, Turn, UndoneTurn } from "../schema/tree.ts";
+export type { CheckOutcome, CliRecord, Session, Source, Turn, TurnCheck, TurnLoop, UndoneTurn } from "../schema/tree.ts";
 
 /** The session's name, or its short id if it has none. */
 export function sessionLabel({ id, name }: Pick<Session, "id" | "name">): string {

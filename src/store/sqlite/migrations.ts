@@ -247,4 +247,9 @@ const migrations = [
   `
   alter table sessions add column undone text;
   `,
+  `
+  alter table turns add column check_task text;
+  alter table turns add column loop text;
+  alter table turns add column checked text;
+  `,
 ];

@@ -100,7 +100,7 @@ describe("the file of a store", () => {
     raw.run("alter table events drop column item");
     raw.run("alter table turns drop column cli");
     raw.run("alter table turns drop column role");
-    raw.run("alter table turns drop column budget");
+    for (const column of ["budget", "check_task", "loop", "checked"]) raw.run(`alter table turns drop column ${column}`);
     raw.run("alter table sessions drop column plan");
     raw.run("alter table sessions drop column undone");
     raw.run("update turns set policy = json_remove(policy, '$.addDirs')");

@@ -174,7 +174,9 @@ function addPart(blocks: Block[], { id, node, part }: PlacedPart, running: Reado
       blocks.push({ id, kind: "image", image: { mime: part.mime, base64: part.base64 } });
       break;
     case "handle":
-      if (part.handle.source === "bash" && part.handle.metadata.command !== undefined) blocks.push(commandBlock(id, part));
+      if (node.note?.about === "check") blocks.push({ ...commandBlock(id, part), name: "check" });
+      else if (part.handle.source === "bash" && part.handle.metadata.command !== undefined)
+        blocks.push({ ...commandBlock(id, part), isUserCommand: true });
       else blocks.push({ id, kind: "note", text: `${part.handle.source}: ${oneLine(part.handle.identifier, 200)}` });
       break;
   }
@@ -199,12 +201,12 @@ function withShortPath(input: ToolBlock["input"], diff: string): string {
   return diff.replace(/^--- .*\n\+\+\+ .*/, (head) => head.split("\n").map(shorten).join("\n"));
 }
 
-/** A shell command of the user. Its output is the excerpt that the agent gets, without the line with the command. */
-function commandBlock(id: string, { handle, excerpt }: HandlePart): Block {
+/** A shell command of the user, or a check. Its output is the excerpt that the agent gets, without the line with the command. */
+function commandBlock(id: string, { handle, excerpt }: HandlePart): ToolBlock {
   const { command = "", exitCode, durationMs } = handle.metadata;
-  const text = excerpt.slice(excerpt.indexOf(command) + command.length).replace(/^\n/, "");
+  const text = excerpt.slice(Math.max(0, excerpt.indexOf(command)) + command.length).replace(/^\n/, "");
   const span = { startedAt: null, tookMs: durationMs ?? null };
-  return { ...toolBlock(id, "bash", { command }), span, result: { text, isError: exitCode !== 0 }, isUserCommand: true };
+  return { ...toolBlock(id, "bash", { command }), span, result: { text, isError: exitCode !== 0 } };
 }
 
 export function toolBlock(id: string, name: string, input: Record<string, unknown> | string): ToolBlock {

@@ -9,7 +9,7 @@ import type { AgentEvent, Executor, OutputSink, ToolDefinition, ToolOutcome } fr
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import { addNode, type LoopState } from "../turn-state.ts";
 import { runAskUser, askUserTool, type OpenQuestion } from "./ask-user.ts";
-import { outputEvents } from "./output-events.ts";
+import { outputEvents } from "../../../kit/flow/output-events.ts";
 import { readOutputPath } from "./read-output.ts";
 import { runSpawnSession, spawnSessionTool } from "./spawn-session.ts";
 import { callTeamTool } from "./team-tools.ts";

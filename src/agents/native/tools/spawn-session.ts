@@ -7,7 +7,7 @@ import type { DelegateRequest, DelegateResult, ToolDefinition, ToolOutcome } fro
 import { countedTokens } from "../../../protocol/tree/usage.ts";
 import { costText, dollarsText } from "../../../protocol/tree/usage-text.ts";
 import type { ToolCallContext } from "./call-tool.ts";
-import { outputEvents } from "./output-events.ts";
+import { outputEvents } from "../../../kit/flow/output-events.ts";
 
 export const spawnSessionTool: ToolDefinition = {
   name: "spawn_session",

@@ -61,6 +61,11 @@ export class FlagValue {
     throw this.#fault(` takes a number above 0, not "${this.text}"`);
   }
 
+  nonEmpty(): string {
+    if (this.text.trim() !== "") return this.text;
+    throw this.#fault(" must not be empty");
+  }
+
   duration(): number {
     return parseTime(this.#name, this.text, 1);
   }

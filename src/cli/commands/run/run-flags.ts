@@ -109,6 +109,19 @@ export const runFlags: readonly RunFlag[] = [
     summary: "the longest wait of --at-limit wait: 30m, 2h",
     turn: (flag) => ({ waitAtMostMs: flag.duration() }),
   },
+  {
+    name: "check",
+    value: "command",
+    summary: "a command that must succeed after the turn; if it fails, the agent gets its output once",
+    turn: (flag) => ({ check: flag.nonEmpty() }),
+  },
+  { name: "no-check", summary: "run no check, whatever the config says", turn: () => ({ check: null }) },
+  {
+    name: "check-timeout",
+    value: "duration",
+    summary: "time for a check (default 10m)",
+    turn: (flag) => ({ checkTimeoutMs: flag.duration() }),
+  },
   { name: "output-format", value: "format", choices: outputFormats, summary: "format of stdout (default text)" },
   { name: "json", summary: "the same as --output-format json" },
   { name: "stream", summary: "print the answer as it arrives (the default)" },
@@ -147,6 +160,7 @@ export const runFlagGroups: readonly FlagGroup[] = [
     names: words("policy sandbox net allow-write add-dir tool-level tools no-spawn allow-nesting plan trust no-trust"),
   },
   { title: "limits", names: words("max-steps max-tokens max-budget-usd max-children timeout at-limit wait-at-most") },
+  { title: "when it is done", names: words("until max-runs check no-check check-timeout") },
   {
     title: "input and output",
     names: words("task image cd output-format json json-schema quiet stream no-stream output-file transcript-dir"),

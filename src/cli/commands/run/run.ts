@@ -134,6 +134,7 @@ export function readFlags(args: Args, ctx: CommandContext) {
 function checkCombinations(args: Args, { text, on }: Pick<FlagReader, "text" | "on">): void {
   if (on("ephemeral") && text("output-file") !== null)
     throw new Fault("usage", "--ephemeral keeps no transcript for --output-file to copy");
+  onlyOne(args, ["check", "no-check"]);
   if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");
   onlyOne(args, ["session", "continue", "resume", "session-id"]);
   for (const name of ["continue", "resume"]) onlyOne(args, ["ephemeral", name]);

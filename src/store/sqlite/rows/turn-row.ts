@@ -25,6 +25,9 @@ export const turnColumns = {
   source: { column: "source", isJson: true, isOptional: true },
   role: { column: "role", isOptional: true },
   cli: { column: "cli", isJson: true, isOptional: true, isLate: true },
+  check: { column: "check_task", isJson: true, isOptional: true },
+  loop: { column: "loop", isJson: true, isOptional: true },
+  checked: { column: "checked", isJson: true, isOptional: true, isLate: true },
 } as const satisfies Record<Exclude<keyof Turn, ComposedField>, TurnColumn>;
 
 export type TurnRow = RowOf<Turn, typeof turnColumns> &

@@ -13,8 +13,13 @@ export function findCliSession(db: Db, target: WriteTarget, agent: string, { can
   if (target.tip === null) return null;
   const latest = latestAt(db, target, agent, target.tip);
   if (latest === null) return null;
-  if (latest.status !== "ok") return { how: "resume", id: latest.native_id, mayLack: { nodesAfter: lastCompleteNode(db, agent, latest) } };
+  if (!isComplete(latest)) return { how: "resume", id: latest.native_id, mayLack: { nodesAfter: lastCompleteNode(db, agent, latest) } };
   return { how: canFork && (isShared(db, target) || isBeingForked(db, target, agent)) ? "fork" : "resume", id: latest.native_id };
+}
+
+/** The agent's part of a turn whose check failed has ended well. */
+function isComplete({ status }: Candidate): boolean {
+  return status === "ok" || status === "check-failed";
 }
 
 /** A fork claims nothing: the original session stays as it is. */
@@ -39,7 +44,7 @@ function lastCompleteNode(db: Db, agent: string, failed: Candidate): string | nu
       select n, native_id, status, parent from turns where tip = ${parent} and agent = ${agent} and native_id = ${failed.native_id}`;
     // The CLI session began with the turn that failed, so it may be empty.
     if (previous === null || parent === null) return null;
-    if (previous.status === "ok") return idOf(db, "nodes", parent);
+    if (isComplete(previous)) return idOf(db, "nodes", parent);
     parent = previous.parent;
   }
 }

@@ -1,6 +1,6 @@
 // Bounds the tool output that watchers see: one transient event per 50 ms, with about the newest 8 KB.
-// `call-tool.ts` stores the full output.
-import { cutText } from "../../../kit/text/cut-text.ts";
+// The caller stores the full output.
+import { cutText } from "../text/cut-text.ts";
 
 const intervalMs = 50;
 const maxBytes = 8 * 1024;
