@@ -117,8 +117,13 @@ export function noticeLines(event: Event, { style, columns }: LineStyle): string
   }
 }
 
+/** Lines for a check and for a team event. Returns [] for other nodes. */
+export function noteLines(node: Pick<Node, "note" | "parts">, lineStyle: LineStyle): string[] {
+  return [...checkLines(node, lineStyle), ...teamLines(node, lineStyle)];
+}
+
 /** The outcome of a check, and the end of its output if it failed. Returns [] for other nodes. */
-export function checkLines({ note, parts: [part] }: Pick<Node, "note" | "parts">, { style, columns }: LineStyle): string[] {
+function checkLines({ note, parts: [part] }: Pick<Node, "note" | "parts">, { style, columns }: LineStyle): string[] {
   if (note?.about !== "check" || part?.kind !== "handle") return [];
   if (note.check.passed) return [`  ${style.green("✓")} ${style.dim(`passed in ${formatDuration(note.check.durationMs)}`)}`];
   // The first line is the command.
@@ -126,7 +131,7 @@ export function checkLines({ note, parts: [part] }: Pick<Node, "note" | "parts">
 }
 
 /** One line for a team event. Returns [] for other nodes. */
-export function teamLines(node: Pick<Node, "note" | "parts">, { style, columns }: LineStyle): string[] {
+function teamLines(node: Pick<Node, "note" | "parts">, { style, columns }: LineStyle): string[] {
   if (node.note?.about !== "team") return [];
   const { event } = node.note.happened;
   const text = event === "checkpoint" ? `phase ${node.note.happened.phase + 1} has ended` : textOf(node);

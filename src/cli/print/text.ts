@@ -8,18 +8,7 @@ import type { CommandContext } from "../parse/command.ts";
 import { styleOf } from "../terminal/style.ts";
 import { startLiveOutput } from "../live/live-output.ts";
 import { createAnswerWriter } from "./answer-writer.ts";
-import {
-  askLines,
-  callLine,
-  checkLines,
-  errorLines,
-  noticeLines,
-  queueLines,
-  resultLines,
-  startLines,
-  summaryLine,
-  teamLines,
-} from "./event-lines.ts";
+import { askLines, callLine, errorLines, noteLines, noticeLines, queueLines, resultLines, startLines, summaryLine } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 import { printableLabel } from "./session-label.ts";
 
@@ -90,8 +79,7 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
       case "node.added":
         printText(event.node);
         return printLines(
-          ...checkLines(event.node, lineStyle()),
-          ...teamLines(event.node, { style, columns: ctx.err.isTty ? ctx.err.columns : fileColumns }),
+          ...noteLines(event.node, { style, columns: ctx.err.isTty ? ctx.err.columns : fileColumns }),
           ...resultsOf(event.node, new Set(asks.values())).flatMap((part) => resultLines(part, lineStyle())),
         );
       default:
