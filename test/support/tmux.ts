@@ -8,6 +8,7 @@ export type Terminal = {
   paste: (text: string) => Promise<void>;
   resize: (columns: number, rows: number) => Promise<void>;
   screen: () => Promise<string>;
+  cursor: () => Promise<{ column: number; row: number }>;
   /** Returns the screen with all text that has scrolled out of it. */
   scrollback: () => Promise<string>;
   /** Returns the screen as soon as it contains this text or pattern. */
@@ -69,6 +70,12 @@ export async function openTerminal(
       await tmux("resize-window", "-t", "journey", "-x", String(columns), "-y", String(rows));
     },
     screen,
+    async cursor() {
+      const [column = 0, row = 0] = (await tmux("display-message", "-p", "-t", "journey", "#{cursor_x} #{cursor_y}"))
+        .split(" ")
+        .map(Number);
+      return { column, row };
+    },
     scrollback: () => tmux("capture-pane", "-p", "-S", "-", "-t", "journey"),
     async until(pattern) {
       const deadline = performance.now() + 60_000;

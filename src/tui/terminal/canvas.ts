@@ -10,6 +10,8 @@ import { highlightSelection, selectedText, type Selection } from "./selection.ts
 import { renderFrame, type ScreenFrameWithImages } from "../views/screen.ts";
 
 type CanvasOptions = Pick<SurfaceOptions, "color" | "onMouse"> & {
+  /** The terminal draws a joined emoji in two cells, and other clusters with the widths of their characters. Default: false. */
+  joinsEmoji?: boolean;
   /** Called once for each frame that is drawn. */
   renderFrame: () => ScreenFrameWithImages;
   drawImages: (buffer: OptimizedBuffer, images: readonly VisibleImage[]) => void;
@@ -22,7 +24,7 @@ const background = RGBA.defaultBackground();
 /** A surface on the whole terminal. `size` returns the size of the terminal itself. */
 export function canvasSurface(
   renderer: CliRenderer,
-  { state, onImages, ...canvasOptions }: SurfaceOptions,
+  { state, onImages, ...canvasOptions }: SurfaceOptions & Pick<CanvasOptions, "joinsEmoji">,
   size = () => ({ columns: renderer.width, rows: renderer.height }),
 ): Surface {
   const draw = () => (renderer.isDestroyed ? undefined : canvas.requestRender());
@@ -62,6 +64,8 @@ export class Canvas extends Renderable {
   /** Keeps the drawn rows, so that a frame draws only changed rows. */
   private rowBuffer: OptimizedBuffer | null = null;
   private drawnRows: Row[] = [];
+  /** Measures clusters as a terminal that only joins emoji. Null if the row buffer measures them. */
+  private measure: OptimizedBuffer | null = null;
   private readonly nativeScene: CliRenderer["nativeScene"];
   private frameRows: readonly Row[] = [];
   private selection: Selection | null = null;
@@ -116,6 +120,7 @@ export class Canvas extends Renderable {
 
   protected override destroySelf(): void {
     this.rowBuffer?.destroy();
+    this.measure?.destroy();
     super.destroySelf();
   }
 
@@ -127,6 +132,7 @@ export class Canvas extends Renderable {
     rowBuffer?.destroy();
     this.drawnRows = [];
     this.clusterReplacements.clear();
+    if (this.options.joinsEmoji === true) this.measure ??= OptimizedBuffer.create(1, 1, "wcwidth", { owner: this.nativeScene });
     return (this.rowBuffer = OptimizedBuffer.create(this.width, this.height, widthMethod, { owner: this.nativeScene }));
   }
 
@@ -140,7 +146,7 @@ export class Canvas extends Renderable {
     };
     for (const { text, style } of row) {
       const attributes = createTextAttributes({ ...style, strikethrough: style.strike === true });
-      append(this.toDrawable(rowBuffer, text), colors.colorOf(style), attributes);
+      append(this.toDrawable(this.measure ?? rowBuffer, text), colors.colorOf(style), attributes);
     }
     append(" ".repeat(Math.max(0, colors.emptyFromColumn - x)), colors.colorOf({}));
     append(" ".repeat(Math.max(0, this.width - x)), emptyColor);
@@ -156,12 +162,18 @@ export class Canvas extends Renderable {
 
   private replaceCluster(buffer: OptimizedBuffer, { text, cells }: { text: string; cells: number }): string {
     const [first = ""] = text;
+    const isJoined = this.options.joinsEmoji === true && text.includes("\u200D") && terminalCells(buffer, first) === cells;
     const candidates = [text, first, first + " ", ""];
-    const replacement = candidates.find((candidate) => terminalCells(buffer, candidate) === cells) ?? "?".repeat(cells);
+    const replacement = isJoined
+      ? text.replace(skinTones, "")
+      : (candidates.find((candidate) => terminalCells(buffer, candidate) === cells) ?? "?".repeat(cells));
     this.clusterReplacements.set(text, replacement);
     return replacement;
   }
 }
+
+/** A terminal that joins emoji may still draw these in cells of their own. */
+const skinTones = /[\u{1F3FB}-\u{1F3FF}]/gu;
 
 function isSameRow(drawn: Row | undefined, row: Row): boolean {
   if (drawn === undefined || drawn.length !== row.length) return false;

@@ -27,7 +27,10 @@ const restoreTitle = "\x1b[23;0t";
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
   writeSync(1, saveTitle);
   const output = options.isInline ? null : new NativeSession(process.stdout);
-  const renderer = await createRenderer(output === null ? { bufferedOutput: "memory", useMouse: false } : { nativeSession: output });
+  const renderer = await createRenderer(
+    output === null ? { bufferedOutput: "memory", useMouse: false } : { nativeSession: output },
+    options.env,
+  );
   const terminal = output === null ? inlineTerminal(renderer, options) : fullTerminal(renderer, output, options);
   /** During the signal the old size is still reported, so the renderer is resized 20 ms later. */
   const onResize = () => void setTimeout(() => renderer.requestResize(process.stdout.columns, process.stdout.rows), 20);
@@ -60,7 +63,11 @@ function fullTerminal(renderer: CliRenderer, output: NativeSession, { notify: me
   /** Nothing is written while another program has the terminal. */
   const hasTerminal = () => !renderer.isDestroyed && renderer.controlState !== RendererControlState.EXPLICIT_SUSPENDED;
   return {
-    surface: (options) => canvasSurface(renderer, options, () => ({ columns: process.stdout.columns, rows: process.stdout.rows })),
+    surface: (options) =>
+      canvasSurface(renderer, { ...options, joinsEmoji: joinsEmoji(env) }, () => ({
+        columns: process.stdout.columns,
+        rows: process.stdout.rows,
+      })),
     setTitle: (title) => (hasTerminal() ? renderer.setTerminalTitle(title) : undefined),
     copy: (text) => renderer.copyToClipboardOSC52(text),
     notify(text) {
@@ -111,7 +118,16 @@ export function notificationSequence(method: Settings["notify"], text: string, e
   return env["TMUX"] === undefined ? sequence : `\x1bPtmux;${sequence.replaceAll("\x1b", "\x1b\x1b")}\x1b\\`;
 }
 
-async function createRenderer(config: CliRendererConfig): Promise<CliRenderer> {
+/**
+ * Whether the terminal draws a joined emoji such as 👩‍💻 in two cells, though it does not report that. tmux does from 3.3 on.
+ * OpenTUI positions the cursor after each cluster, so the columns are right in either case.
+ */
+export function joinsEmoji({ TERM_PROGRAM, TERM_PROGRAM_VERSION = "" }: Record<string, string | undefined>): boolean {
+  const [major = 0, minor = 0] = TERM_PROGRAM_VERSION.split(".").map((part) => Number.parseInt(part, 10));
+  return TERM_PROGRAM === "tmux" && (major > 3 || (major === 3 && minor >= 3));
+}
+
+async function createRenderer(config: CliRendererConfig, env: TerminalOptions["env"]): Promise<CliRenderer> {
   try {
     return await createCliRenderer({
       ...config,
@@ -124,7 +140,7 @@ async function createRenderer(config: CliRendererConfig): Promise<CliRenderer> {
       // Wheel, clicks and drags are used. Moves without a button must cause no events.
       enableMouseMovement: false,
       // Otherwise the renderer would convert the sixteen colours to other colours.
-      environment: { COLORTERM: "truecolor" },
+      environment: { COLORTERM: "truecolor", ...(joinsEmoji(env) ? { OPENTUI_FORCE_UNICODE: "1" } : {}) },
     });
   } catch (error) {
     throw new Fault("not-installed", `the screen can't be opened: ${messageOf(error)}`, {
