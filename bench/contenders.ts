@@ -79,7 +79,7 @@ function piModels(url: string): object {
   return { providers: { lab: { baseUrl: url, api: "anthropic-messages", apiKey: "dummy", models } } };
 }
 
-function codexConfig(url: string): string {
+export function codexConfig(url: string): string {
   return `model_provider = "lab"
 check_for_update_on_startup = false
 [analytics]

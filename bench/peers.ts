@@ -38,27 +38,40 @@ export async function installPeers(names: readonly PeerName[]): Promise<void> {
   for (const name of names) await linkProgram(name);
 }
 
-async function installOnce(name: keyof typeof peerPackages, install: (dir: string, spec: string) => Promise<void>): Promise<void> {
-  const dir = join(peersDir, name);
-  const spec = peerPackages[name];
-  const marker = join(dir, `${spec.replaceAll("/", "+")}.installed`);
+type Installation = {
+  dir: string;
+  /** Exact versions. */
+  specs: readonly string[];
+  /** The file that must exist afterwards. */
+  program: string;
+};
+
+type Install = (dir: string, specs: readonly string[]) => Promise<void>;
+
+function installOnce(name: keyof typeof peerPackages, install: Install): Promise<void> {
+  return installPackages({ dir: join(peersDir, name), specs: [peerPackages[name]], program: peerPrograms[name] }, install);
+}
+
+/** Installs into an empty directory, unless its marker file has these versions. */
+export async function installPackages({ dir, specs, program }: Installation, install: Install = installPackage): Promise<void> {
+  const marker = join(dir, `${specs.join(" ").replaceAll("/", "+")}.installed`);
   if (existsSync(marker)) return;
-  console.error(`installing ${spec}`);
+  console.error(`installing ${specs.join(" ")}`);
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
   await Bun.write(join(dir, "package.json"), '{ "private": true }\n');
-  await install(dir, spec);
-  if (!existsSync(peerPrograms[name])) throw new Error(`${spec} has no ${peerPrograms[name]}`);
+  await install(dir, specs);
+  if (!existsSync(program)) throw new Error(`${specs.join(" ")} has no ${program}`);
   await Bun.write(marker, "");
 }
 
-function installPackage(dir: string, spec: string): Promise<void> {
-  return npm(dir, ["install", "--no-save", spec]);
+function installPackage(dir: string, specs: readonly string[]): Promise<void> {
+  return npm(dir, ["install", "--no-save", ...specs]);
 }
 
 /** Some registries lack dependencies of pi. Its tarball is self-contained. */
-async function unpackTarball(dir: string, spec: string): Promise<void> {
-  await npm(dir, ["pack", spec]);
+async function unpackTarball(dir: string, specs: readonly string[]): Promise<void> {
+  await npm(dir, ["pack", ...specs]);
   const [tarball] = await Array.fromAsync(new Bun.Glob("*.tgz").scan(dir));
   await run(["tar", "xzf", tarball ?? "missing.tgz"], dir);
 }

@@ -28,7 +28,7 @@ export type ModelServerOptions = {
   count?: "results" | "requests";
   /** The answer to side requests. */
   sideText?: string;
-  /** Extra routes, tried first. */
+  /** Extra routes, tried first. Null leaves the request to the wires; the body must then be read from a clone. */
   route?: (request: Request, path: string) => Promise<Response | null> | null;
 };
 
@@ -106,8 +106,8 @@ function setFault(state: State, fault: ServerFault | null, request: number | und
 async function answerRequest(state: State, request: Request): Promise<Response> {
   const at = performance.timeOrigin + performance.now();
   const path = new URL(request.url).pathname;
-  const routed = state.options.route?.(request, path) ?? null;
-  if (routed !== null) return (await routed) ?? new Response("not found", { status: 404 });
+  const routed = await state.options.route?.(request, path);
+  if (routed) return routed;
   const text = await request.text();
   const body = parseJson(text) ?? null;
   const wire = wires.find(([pattern]) => pattern.test(path))?.[1] ?? null;
