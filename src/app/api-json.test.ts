@@ -161,6 +161,16 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   await ask("team.show", { session: team });
   await ask("team.add", { session: team, member: { key: "bob", role: "qa", task: "look" } });
   await ask("team.clean", { session: team, dry_run: false });
+  Bun.spawnSync(["git", "init", "-q"], { cwd: project });
+  const worktree = { name: "feat", with_changes: true };
+  const inWorktree = (await ask("session.open", { directory: project, model, worktree })) as Session;
+  expect(inWorktree.worktree).toMatchObject({ name: "feat", project });
+  writeFileSync(join(inWorktree.directory, "work.txt"), "work\n");
+  const diff = (await ask("worktree.diff", { session: inWorktree.id })) as { now: string; work: string };
+  await ask("worktree.merge", { session: "feat", directory: project, expected: { now: diff.now, work: diff.work } });
+  await ask("worktree.update", { session: inWorktree.id });
+  expect(await ask("worktree.list", { project })).toMatchObject([{ name: "feat", state: "merged" }]);
+  await ask("worktree.clean", { project, dry_run: false });
   await ask("transcript.import", { from: { path: tree.sessions[0]!.transcript! }, directory: project });
   await ask("roles.find", { name: "engineer", directory: project });
   await ask("usage.report", { by: "model" });

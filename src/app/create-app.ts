@@ -25,7 +25,8 @@ import { bindModel } from "../models/stream.ts";
 import { vendorAuth, vendors } from "../models/vendors.ts";
 import type { Api } from "../protocol/api/api.ts";
 import { Fault } from "../protocol/api/error.ts";
-import type { Agent, CommandRunner, ProjectGuards, Snapshots, TeamDirectories, Worktrees } from "../protocol/api/ports.ts";
+import type { Agent, CommandRunner, ProjectGuards, Snapshots, TeamDirectories } from "../protocol/api/ports.ts";
+import type { SessionWorktrees, Worktrees } from "../protocol/worktree/ports.ts";
 import { catalogText } from "../skills/catalog.ts";
 import { scanSkills } from "../skills/scan-skills.ts";
 import { openStore } from "../store/sqlite/sqlite-store.ts";
@@ -51,7 +52,10 @@ export function createApp(options: AppOptions): Api {
   const choose = createModelChooser(ctx);
   const names = { ...nameOptions(modelOptions(ctx)), agents: configuredAgents.map(({ name }) => name) };
   const modelFor = createAgentModels(configuredAgents, names);
-  const { agents, teams } = createAgents(ctx, { executors, configuredAgents, names, choose, modelFor });
+  const { agents, teams, worktrees } = createAgents(ctx, { executors, configuredAgents, names, choose, modelFor });
+  const sessionWorktrees = lazy<SessionWorktrees>(async () =>
+    (await import("./worktrees/session-worktrees.ts")).createSessionWorktrees(ctx, { worktrees, git: executors.git }),
+  );
   return createEngine({
     ...options.processContext,
     version: options.version,
@@ -61,6 +65,7 @@ export function createApp(options: AppOptions): Api {
     guards: createGuards(ctx, executors, snapshots),
     runCommand: createCommandRunner(ctx, executors),
     teams,
+    worktrees: options.ephemeral ? null : sessionWorktrees,
     agents,
     chooseModel: async (agent, name) => (isNative(agent) ? choose(name) : modelFor(agent, name)),
     chooseAgent: createAgentChooser(ctx, names),
@@ -148,7 +153,7 @@ type AgentParts = {
   modelFor: AgentModels;
 };
 
-function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; teams: TeamDirectories } {
+function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; teams: TeamDirectories; worktrees: Worktrees } {
   const { executors, configuredAgents, names, choose, modelFor } = parts;
   const { config, paths, env, providers } = ctx;
   const { enforced } = executors;
@@ -173,7 +178,7 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     enforced,
   });
   const path = searchPath(env);
-  const worktrees = lazy<Worktrees>(async () => (await import("../files/worktrees.ts")).createWorktrees(executors.git));
+  const worktrees = lazy<Worktrees>(async () => (await import("../files/worktrees/worktrees.ts")).createWorktrees(executors.git));
   const team = teamAgent({
     roles: async (project) => (await loadRoles(ctx, project)).roles,
     workspaces: worktrees,
@@ -186,7 +191,7 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     },
   });
   const external = createExternalAgents(ctx, executors, configuredAgents);
-  return { agents: [native, shell, group, team, ...external], teams: createTeamDirectories(worktrees) };
+  return { agents: [native, shell, group, team, ...external], teams: createTeamDirectories(worktrees), worktrees };
 }
 
 /** The user's variables that tools may see. */

@@ -12,6 +12,7 @@ import type { Agent, CommandRunner, ProjectGuards, Snapshots, TeamDirectories } 
 import type { RoleList } from "../protocol/api/role.ts";
 import { bareTurn } from "../protocol/api/turn-options.ts";
 import type { Session } from "../protocol/tree/turn.ts";
+import type { SessionWorktrees } from "../protocol/worktree/ports.ts";
 import type { Store } from "../store/store.ts";
 import { steer, takeBack } from "./control/steer.ts";
 import { callOwner } from "./control/owner.ts";
@@ -72,6 +73,8 @@ export type EngineDeps = {
   /** The roles that a turn in this directory can have. */
   roles: (directory: string) => Promise<RoleList>;
   teams: TeamDirectories;
+  /** Null in an ephemeral run. */
+  worktrees: SessionWorktrees | null;
   history: HistorySource;
   /** Methods that belong to no session. */
   methods: Omit<Api, EngineMethods>;
@@ -102,6 +105,7 @@ type EngineMethods =
   | "transcript"
   | "turn"
   | "usage"
+  | "worktree"
   | "close";
 
 export type HistorySource = {
@@ -155,6 +159,7 @@ export function createEngine(deps: EngineDeps): Api {
     health: { check: async () => healthOf(deps) },
     roles: createRoleMethods(deps),
     team: lazy(async () => (await import("./teams/team-methods.ts")).createTeamMethods(deps)),
+    worktree: lazy(async () => (await import("./worktrees/worktree-methods.ts")).createWorktreeMethods(deps)),
     session: {
       open: (params) => openSession(deps, params),
       list: async (params) => (deps.hasStore() ? (await load.readTree()).listSessions(await deps.store(), params) : []),

@@ -10,6 +10,7 @@ import type { NewNode, Node } from "../protocol/tree/node.ts";
 import type { AskRequest, OutputSink } from "../protocol/api/ports.ts";
 import type { Limits } from "../protocol/api/turn-options.ts";
 import type { Spent } from "../protocol/tree/usage.ts";
+import type { WorktreeRecord } from "../protocol/worktree/ports.ts";
 import type { SessionView } from "../protocol/tree/views.ts";
 import type { CliSessionStart, Session, Source, Turn } from "../protocol/tree/turn.ts";
 
@@ -26,7 +27,7 @@ export type Store = {
   /** The session of the project's latest turn that did not end `ok` and can be continued. Null if there is none. */
   interruptedSession: (project: string) => Promise<Session | null>;
   /** A new session at an old node. Copies no nodes. */
-  forkSession: (from: string, node: string, fork: { id?: string; name: string | null }) => Promise<Session>;
+  forkSession: (from: string, node: string, fork: SessionFork) => Promise<Session>;
 
   /** A consistent snapshot. Every later change is in `events` after the snapshot's `seq`. */
   sessionView: (id: string) => Promise<SessionView>;
@@ -68,6 +69,20 @@ export type Store = {
   saveTurnFiles: (lease: Lease, turn: string, files: TurnFiles) => Promise<void>;
   /** Stores the snapshots around calls of a running turn. Replaces the record with the same `first`. */
   saveCallFiles: (lease: Lease, turn: string, files: CallFiles) => Promise<void>;
+
+  // --- worktrees of sessions; their records outlive the sessions --------------------------------------------
+  /** Null if there is none of that name. */
+  worktree: (project: string, name: string) => Promise<WorktreeRecord | null>;
+  /** Null if no worktree has that directory. */
+  worktreeAt: (directory: string) => Promise<WorktreeRecord | null>;
+  /** The latest first. Null lists those of all projects. */
+  listWorktrees: (project: string | null) => Promise<WorktreeRecord[]>;
+  /** False if there is already a worktree of that name. */
+  addWorktree: (record: WorktreeRecord) => Promise<boolean>;
+  updateWorktree: (worktree: WorktreeKey, change: Partial<Omit<WorktreeRecord, keyof WorktreeKey>>) => Promise<WorktreeRecord>;
+  removeWorktree: (worktree: WorktreeKey) => Promise<void>;
+  /** The sessions that work in the directory, also archived ones; the latest first. */
+  worktreeSessions: (worktree: WorktreeKey) => Promise<Session[]>;
 
   // --- importing: rows bring their own ids and times; rows that are stored already stay as they are -------------
   /** Adds the session to the tree of that id, which is created if it is missing. A purged session gets a new id. */
@@ -143,6 +158,11 @@ export type Store = {
 export type NewSession = Omit<Session, "id" | "tree" | "createdAt" | "updatedAt" | "archivedAt" | "forkedFrom" | "tip"> & {
   id?: string;
 };
+
+/** A fork works where the original works, unless it gets its own place. */
+export type SessionFork = { id?: string; name: string | null; place?: Pick<Session, "directory" | "project" | "worktree"> };
+
+export type WorktreeKey = Pick<WorktreeRecord, "project" | "name">;
 
 export type SessionFilter = {
   project: string | null;

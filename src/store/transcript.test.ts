@@ -110,7 +110,7 @@ test("a transcript is private and ignored by git", () => {
   const path = writeTranscript(1);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
-  expect(readFileSync(join(path, "..", "..", ".gitignore"), "utf8")).toBe(".gitignore\nplan.md\nsessions/\nteams/\n");
+  expect(readFileSync(join(path, "..", "..", ".gitignore"), "utf8")).toBe(".gitignore\nplan.md\nsessions/\nteams/\nworktrees/\n");
 });
 
 test("a torn last line is skipped by readers, and removed when the session continues", async () => {

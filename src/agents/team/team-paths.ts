@@ -10,7 +10,7 @@ import { shellQuote } from "../../kit/text/shell-quote.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { gitignoreTexts } from "../../protocol/tree/skein-directory.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
-import type { TeamRepository } from "../../protocol/api/ports.ts";
+import type { WorktreeRepository } from "../../protocol/worktree/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
 import { toAddressable } from "../../protocol/team/address.ts";
 import { fromJsonCase, toJsonCase } from "../../protocol/json/json-case.ts";
@@ -43,7 +43,7 @@ export function createTeamDirectory(paths: TeamPaths, selfCommand: readonly stri
 }
 
 /** The team's own repository; the project's repository is never written. */
-export function teamRepository({ root }: TeamPaths, project: string): TeamRepository {
+export function teamRepository({ root }: TeamPaths, project: string): WorktreeRepository {
   return { project, gitDir: join(root, "repo.git") };
 }
 

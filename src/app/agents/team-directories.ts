@@ -17,7 +17,8 @@ import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { personAddress } from "../../protocol/team/mail.ts";
 import { toJsonCase } from "../../protocol/json/json-case.ts";
-import type { TeamDirectory, TeamDirectories, Worktrees } from "../../protocol/api/ports.ts";
+import type { TeamDirectory, TeamDirectories } from "../../protocol/api/ports.ts";
+import type { Worktrees } from "../../protocol/worktree/ports.ts";
 
 export function createTeamDirectories(worktrees: Pick<Worktrees, "planMerge" | "patch">): TeamDirectories {
   const drop = (directory: string, value: unknown): string => {

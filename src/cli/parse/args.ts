@@ -88,6 +88,7 @@ function parseShortFlags(command: Command, args: Args, word: string, nextWords: 
 
 function nextValue(command: Command, flag: Flag, nextWords: string[]): string | true {
   const next = nextWords[0];
+  if (next !== undefined && flag.valuePattern?.test(next) === false) return true;
   if (next === undefined || next === "--" || looksLikeFlag(command, next)) {
     if (flag.isValueOptional === true) return true;
     const hint = next === undefined ? usageLine(command) : `if "${next}" is the value, write --${flag.name}=${next}`;

@@ -13,6 +13,8 @@ export type Flag = {
   value?: string;
   /** The flag may also stand without its value; its flag is then true. */
   isValueOptional?: boolean;
+  /** The next word is an optional value only if it matches. Else it is an argument, such as a task. */
+  valuePattern?: RegExp;
   /** Allowed values, also offered by completion. */
   choices?: readonly string[];
   /** Other words for a choice. */

@@ -4,7 +4,7 @@ import { nodeExcerpt } from "../../protocol/tree/node-summary.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { homeProject, type Session } from "../../protocol/tree/turn.ts";
 import { printableLabel } from "../print/session-label.ts";
 import { styleOf } from "../terminal/style.ts";
 import { nodePosition, type TreePosition } from "./navigate.ts";
@@ -52,7 +52,7 @@ export async function goToPosition(repl: Repl, position: TreePosition): Promise<
 
 /** Makes the session the project's current one. A session of another project is current only there. */
 export async function useHere({ api, ctx, directory }: Repl, session: Session): Promise<void> {
-  if (session.project === ctx.projectOf(directory)) await api.session.use({ session: session.id, directory });
+  if (homeProject(session) === ctx.projectOf(directory)) await api.session.use({ session: session.id, directory });
 }
 
 /** Moves the session to a node of its tree; null is the beginning. */

@@ -3,7 +3,8 @@
 import { Fault } from "../../protocol/api/error.ts";
 import type { Handle } from "../../protocol/tree/handle.ts";
 import { taskOf, type Node, type NewNode } from "../../protocol/tree/node.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { homeProject, type Session } from "../../protocol/tree/turn.ts";
+import type { WorktreeRequest } from "../../protocol/worktree/ports.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { Recorder } from "../record/recorder.ts";
@@ -17,15 +18,25 @@ export async function findNode(deps: EngineDeps, id: string): Promise<Node> {
   return (await deps.store()).findNode(id);
 }
 
+type ForkParams = { session: string; at: string | null; name: string | null; worktree?: WorktreeRequest | null };
+
 /** Creates a session at an old node. The old session keeps its tip. Copies no nodes. */
-export async function fork(deps: EngineDeps, params: { session: string; at: string | null; name: string | null }): Promise<Session> {
+export async function fork(deps: EngineDeps, params: ForkParams): Promise<Session> {
   const store = await deps.store();
   const from = await store.requireSession(params.session);
   const node = params.at ?? from.tip;
   if (node === null) throw new Fault("usage", "an empty session can't be forked", { hint: "send a message to the session first" });
-  const forked = await store.forkSession(from.id, node, { name: params.name });
-  const transcript = await deps.transcriptFor({ id: forked.id, project: forked.project, transcriptDir: null, createdAt: forked.createdAt });
+  const id = Bun.randomUUIDv7();
+  const place = params.worktree ? await placeOfFork(deps, from, { node, id, request: params.worktree }) : undefined;
+  const forked = await store.forkSession(from.id, node, { id, name: params.name, place });
+  const project = homeProject(forked);
+  const transcript = await deps.transcriptFor({ id, project, transcriptDir: null, createdAt: forked.createdAt });
   return store.updateSession(forked.id, { transcript, task: await taskAt(store, from, node) });
+}
+
+async function placeOfFork(deps: EngineDeps, from: Session, fork: { node: string; id: string; request: WorktreeRequest }) {
+  const { openForkWorktree } = await import("../worktrees/open-worktree.ts");
+  return openForkWorktree(deps, from, fork);
 }
 
 /** Points the session at another node of its tree. Files stay as they are. */

@@ -4,7 +4,8 @@ import { refuseArchived } from "../../protocol/api/archived.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Agent } from "../../protocol/api/ports.ts";
 import { looksLikeSessionId } from "../../protocol/api/session-name.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { homeProject, sessionLabel, type Session } from "../../protocol/tree/turn.ts";
+import type { WorktreeRequest } from "../../protocol/worktree/ports.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 
@@ -12,7 +13,9 @@ import type { EngineDeps } from "../engine.ts";
 export async function openSession(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
   const session = await findOrCreate(deps, params);
   refuseArchived(session);
-  if (session.parentSession === null || session.plan !== undefined) deps.setCurrent(session.project, session.id);
+  refuseOtherPlace(session, params);
+  if (session.parentSession === null || session.plan !== undefined)
+    for (const project of new Set([session.project, homeProject(session)])) deps.setCurrent(project, session.id);
   return session;
 }
 
@@ -89,7 +92,24 @@ async function create(deps: EngineDeps, params: SessionOpenParams, name: string 
   const transcript = await deps.transcriptFor({ id, project, transcriptDir: params.transcriptDir, createdAt: Date.now() });
   const plan = params.plan?.text;
   const { agent } = chosen;
-  return store.createSession({ id, name, agent, model, directory, project, task, toolLevel, parentSession, transcript, plan });
+  const place = params.worktree
+    ? await placeInWorktree(deps, { project, directory, id, request: params.worktree })
+    : { directory, project };
+  return store.createSession({ id, name, agent, model, ...place, task, toolLevel, parentSession, transcript, plan });
+}
+
+async function placeInWorktree(deps: EngineDeps, wanted: { project: string; directory: string; id: string; request: WorktreeRequest }) {
+  const { openSessionWorktree } = await import("../worktrees/open-worktree.ts");
+  return openSessionWorktree(deps, wanted);
+}
+
+/** A session keeps its place. */
+function refuseOtherPlace(session: Session, { worktree }: SessionOpenParams): void {
+  if (!worktree || (session.worktree !== undefined && (worktree.name ?? session.worktree.name) === session.worktree.name)) return;
+  const label = sessionLabel(session);
+  throw new Fault("usage", `session ${label} works in ${session.directory}, and a session keeps its place`, {
+    hint: `continue it in a new worktree: skein fork ${label} -w ${worktree.name ?? ""}`.trimEnd(),
+  });
 }
 
 /** A session without a task starts no turn yet, so it needs no key: its first turn chooses the model. */

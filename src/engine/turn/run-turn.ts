@@ -87,7 +87,7 @@ export async function runTurnAndQueue(
   const store = await deps.store();
   const session = await store.requireSession(params.session);
   refuseArchived(session);
-  let request = await withStoredCheck(store, await applyRole(deps, params, session));
+  let request = await withStoredCheck(store, await applyRole(deps, await inWorktree(deps, params, session), session));
   let ended = await runTurn(deps, request, publish, scope);
   for (;;) {
     if (ended.turn.status === "check-failed" && request.pass === undefined && request.checkRepairs > 0) {
@@ -103,6 +103,13 @@ export async function runTurnAndQueue(
     ended = await runTurn(deps, next, publish, scope);
   }
   return ended;
+}
+
+/** The tools of a session in a worktree get its variables. Creates the worktree again if its directory was deleted. */
+async function inWorktree(deps: EngineDeps, params: TurnRequest, session: Session): Promise<TurnRequest> {
+  if (session.worktree === undefined) return params;
+  const { prepareWorktree } = await import("../worktrees/prepare-turn.ts");
+  return { ...params, env: { ...(await prepareWorktree(deps, session)), ...params.env } };
 }
 
 async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: Event) => void, scope: TurnScope): Promise<EndedTurn> {

@@ -319,46 +319,6 @@ export type ProjectGuards = {
 export type GuardedTurn = Pick<TurnInput, "root" | "project" | "directory" | "policy">;
 
 /**
- * Git worktrees of a project for a team, in the team's own repository, which uses the project's git objects. The project's
- * repository, index and files do not change before the merge.
- */
-export type Worktrees = {
-  /** The project's files now, as a commit. Null without a repository. */
-  base: (at: TeamRepository) => Promise<string | null>;
-  /** Opens a workspace at that commit: a clone on its own branch. An existing one is left as it is. */
-  open: (at: TeamRepository, worktree: Worktree & { from: string }) => Promise<void>;
-  /** Commits all changes since its start to its branch. */
-  commit: (at: TeamRepository, worktree: Worktree & { from: string }, by: { name: string; message: string }) => Promise<CommitResult>;
-  /** Merges the commits of several members onto `onto`, one after the other. A commit that conflicts is left out and listed. */
-  combine: (
-    at: TeamRepository,
-    onto: string,
-    works: readonly { name: string; commit: string }[],
-    message: string,
-  ) => Promise<CombineResult>;
-  changes: (at: TeamRepository, from: string, to: string) => Promise<FileChange[]>;
-  patch: (at: TeamRepository, from: string, to: string) => Promise<string>;
-  /** Returns the changes and conflicts that a merge of `work` into the project would bring now. */
-  planMerge: (at: TeamRepository, base: string, work: string) => Promise<MergePlan>;
-  /** Merges into the project's files only, unless one of them has changed since. */
-  merge: (at: TeamRepository, plan: MergePlan) => Promise<void>;
-};
-
-/** Absolute paths of the project and of the team's own bare repository. */
-export type TeamRepository = { project: string; gitDir: string };
-export type Worktree = { directory: string; branch: string };
-export type MergePlan = { now: string; merged: string; conflicts: string[]; changes: FileChange[] };
-
-export type CommitResult = {
-  /** Null if nothing changed. */
-  commit: string | null;
-  /** Why commits that the member made itself are not part of it; null if they are, or if there are none. */
-  problem: string | null;
-};
-
-export type CombineResult = { commit: string; conflicts: { name: string; paths: string[] }[] };
-
-/**
  * `hasLeader`: a running process leads the team. `team` is read from its log: null if it had not started, `unknown` if the
  * log can't be read.
  */

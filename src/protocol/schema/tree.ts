@@ -6,6 +6,7 @@ import { foldNote, metadataFromJson, renamedFields } from "../json/field-names.t
 import { groupPhases } from "../team/group.ts";
 import { count, fields, hubOnly, nullableText, policy, sometimesPrinted, texts, time } from "./fields.ts";
 import { teamEvent } from "./team.ts";
+import { sessionWorktree } from "./worktrees.ts";
 
 export const id = z
   .string()
@@ -264,6 +265,7 @@ export const sessionFields = {
   updatedAt: time,
   archivedAt: time.nullable(),
   source: source.optional().describe("the origin of an imported session"),
+  worktree: sessionWorktree.optional().describe("the worktree that it works in; `directory` and `project` are then in it"),
   undone: hubOnly(z.array(undoneTurn).optional()).describe("turns that `session.redo` can put back, the latest undo last"),
 };
 export const session = fields(sessionFields, renamedFields.session).meta({ id: "Session" });

@@ -12,6 +12,11 @@ export function sessionLabel({ id, name }: Pick<Session, "id" | "name">): string
   return name ?? shortId(id);
 }
 
+/** The project that a session is for: of a session in a worktree, the project that its work is merged into. */
+export function homeProject({ project, worktree }: Pick<Session, "project" | "worktree">): string {
+  return worktree?.project ?? project;
+}
+
 /** The identifier of a session in answers to other programs: its name, or its full id. A caller can pass it back. */
 export function sessionIdentifier({ id, name }: Pick<Session, "id" | "name">): string {
   return name ?? id;

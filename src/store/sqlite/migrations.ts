@@ -252,4 +252,13 @@ const migrations = [
   alter table turns add column loop text;
   alter table turns add column checked text;
   `,
+  `
+  alter table sessions add column worktree text;
+  create index sessions_by_worktree on sessions (worktree ->> '$.project') where worktree is not null;
+  create table worktrees (
+    n integer primary key, project text not null, name text not null, directory text not null unique, branch text not null,
+    base text not null, files text, port integer not null, linked text not null, setup text not null,
+    created_at integer not null, merged_at integer, merging text, unique (project, name)
+  );
+  `,
 ];

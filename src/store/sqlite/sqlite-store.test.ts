@@ -94,6 +94,8 @@ describe("the file of a store", () => {
       "index turns_open",
       "index turns_by_end",
       "index turns_by_tip",
+      "index sessions_by_worktree",
+      "table worktrees",
     ])
       raw.run(`drop ${object}`);
     raw.run("alter table leases drop column state");
@@ -102,6 +104,7 @@ describe("the file of a store", () => {
     raw.run("alter table turns drop column role");
     for (const column of ["budget", "check_task", "loop", "checked"]) raw.run(`alter table turns drop column ${column}`);
     raw.run("alter table sessions drop column plan");
+    raw.run("alter table sessions drop column worktree");
     raw.run("alter table sessions drop column undone");
     raw.run("update turns set policy = json_remove(policy, '$.addDirs')");
     raw.run("pragma user_version = 4");

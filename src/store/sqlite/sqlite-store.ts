@@ -22,6 +22,15 @@ import { usage } from "./tables/spending.ts";
 import { latestTurnsBy, subSessions } from "./tables/sub-sessions.ts";
 import { fileStates, projectRecords, saveCallFiles, saveTurnFiles, turnFiles, turnRecords } from "./tables/turn-files.ts";
 import { drafts, openTurns, turn, turnsOf } from "./tables/turns.ts";
+import {
+  addWorktree,
+  listWorktrees,
+  removeWorktree,
+  updateWorktree,
+  worktree,
+  worktreeAt,
+  worktreeSessions,
+} from "./worktrees/worktrees.ts";
 import { appendNode, endTurn, recordNativeId, saveDraft, startTurn } from "./tables/write-turn.ts";
 
 export type StoreOptions = {
@@ -47,6 +56,7 @@ const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };
 const importFunctions = { importSession, importedSession, storedNodes, importNodes };
 const nodeReads = { node, findNode, path, sessionPath, children, treeNodes, sessionNodes };
 const turnReads = { turn, turnsOf, openTurns, prompts, latestPrompts, drafts, events, subSessions, asks, findAsk, queue, usage };
+const worktreeFunctions = { worktree, worktreeAt, listWorktrees, addWorktree, updateWorktree, removeWorktree, worktreeSessions };
 const fileReads = { turnFiles, turnRecords, projectRecords, fileStates };
 const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, description, saveDescription };
 
@@ -59,7 +69,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const self = () => (cachedSelf ??= { ...currentProcess(), ...options.holder, socket: options.socket?.() ?? null });
   const total = new OutputTotal({ db, files, self, directory: options.outputsDir, maxBytes: bounds.totalBytes });
   return {
-    ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlWrites, ...importFunctions }),
+    ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlWrites, ...importFunctions, ...worktreeFunctions }),
     ...db.bind({ ...nodeReads, ...turnReads, ...fileReads, ...searchFunctions }),
     ...db.bind({
       acquire: async (_, session: string) => {

@@ -1,4 +1,5 @@
 // Effects of questions: answers one, and lists those of the project.
+import { homeProject } from "../../protocol/tree/turn.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { EffectHandlers } from "./effect-context.ts";
@@ -26,7 +27,7 @@ export const askEffects: EffectHandlers<"answer" | "list asks"> = {
   "list asks": async ({ api, directory, project, send }) => {
     const asks = [];
     for (const ask of (await api.ask.list({ session: null })).slice(-maxListed))
-      if ((await api.session.find({ wanted: ask.session, directory })).project === project) asks.push(ask);
+      if (homeProject(await api.session.find({ wanted: ask.session, directory })) === project) asks.push(ask);
     send(asks.length === 0 ? { type: "notice", text: "no open questions" } : { type: "asks", asks });
   },
 };

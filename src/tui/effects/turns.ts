@@ -3,7 +3,7 @@
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { textOf } from "../../protocol/tree/node.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { homeProject, type Session } from "../../protocol/tree/turn.ts";
 import { sessionTitle, setSession, requireSession, describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { reconnect, followSession, onReconnected, isConnectionLost, stopFollowing, showSession } from "./follow.ts";
 import { restoreMode } from "./planning.ts";
@@ -78,7 +78,7 @@ export async function enterSession(ctx: EffectContext, session: Session | null, 
   setSession(ctx, session);
   // A sub-session never becomes the current session, unless it executes a plan. Neither does a session of another project.
   const isOwn = session.parentSession == null || session.plan !== undefined;
-  if (purpose === "work" && isOwn && session.project === ctx.project)
+  if (purpose === "work" && isOwn && homeProject(session) === ctx.project)
     await ctx.api.session.use({ session: session.id, directory: ctx.directory });
   const view = await showSession(ctx, session.id);
   if (view !== null) await restoreMode(ctx, view.session, view.turns);

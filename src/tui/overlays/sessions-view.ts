@@ -2,7 +2,7 @@
 import { stripAnsi, type TextRun } from "../../kit/text/ansi.ts";
 import { ago } from "../../kit/text/duration.ts";
 import { shortId, textOf, type Node } from "../../protocol/tree/node.ts";
-import { sessionLabel } from "../../protocol/tree/turn.ts";
+import { homeProject, sessionLabel } from "../../protocol/tree/turn.ts";
 import type { FoundNode } from "../../protocol/tree/views.ts";
 import { cellsOf, fit, plainLine, styled, wrapRuns, type Row } from "../layout/wrap.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
@@ -45,7 +45,9 @@ function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: 
   const used = ago(panel.now - session.updatedAt).padEnd(usedColumns);
   const summary: Row = hit === null ? [styled(plainLine(session.task ?? "", 300))] : snippetOf(hit);
   const project =
-    panel.everywhere && session.project !== panel.project ? [styled(`${stripAnsi(session.project).split("/").at(-1) ?? ""}  `, frame)] : [];
+    panel.everywhere && homeProject(session) !== panel.project
+      ? [styled(`${stripAnsi(homeProject(session)).split("/").at(-1) ?? ""}  `, frame)]
+      : [];
   return [
     styled(mark, waiting),
     styled(

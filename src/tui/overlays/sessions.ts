@@ -3,7 +3,7 @@
 import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
 import type { FoundNode } from "../../protocol/tree/views.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { homeProject, type Session } from "../../protocol/tree/turn.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import { step, withNotice, type Effect, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { moveIndex, openPanel, type PanelKey, type PanelState } from "./panel.ts";
@@ -141,7 +141,7 @@ function choose(state: State, panel: SessionsPanel): UpdateResult {
   const session = sessionChoices(panel)[panel.index]?.session;
   if (session === undefined) return step(state);
   if (session.id === panel.currentSession) return step({ ...state, overlay: null });
-  if (session.project !== panel.project) {
+  if (homeProject(session) !== panel.project) {
     const text = `that session is in another project: cd ${session.directory} && skein -r ${shortId(session.id)}`;
     return step(withNotice(state, text));
   }

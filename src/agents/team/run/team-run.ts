@@ -4,7 +4,8 @@ import type { Slots } from "../../../kit/flow/slots.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import type { NewNode } from "../../../protocol/tree/node.ts";
-import type { TeamRepository, TurnContext, TurnInput, Worktrees } from "../../../protocol/api/ports.ts";
+import type { TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
+import type { WorktreeRepository, Worktrees } from "../../../protocol/worktree/ports.ts";
 import { roleModel, type Role } from "../../../protocol/api/role.ts";
 import { toAddressable } from "../../../protocol/team/address.ts";
 import { applyTeamEvent, type Member, type MemberPlan, type TeamEvent, type TeamRecord } from "../../../protocol/team/team.ts";
@@ -31,7 +32,7 @@ export type TeamRun = {
   record: TeamRecord;
   paths: TeamPaths;
   mail: Mail;
-  repository: TeamRepository;
+  repository: WorktreeRepository;
   add: (node: NewNode) => Promise<unknown>;
   emit: (event: TransientEventBody) => void;
   /** Memory for all members, in slots of one megabyte; null without a limit. */

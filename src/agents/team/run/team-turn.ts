@@ -85,7 +85,8 @@ async function createTeam({ deps, input, paths, add, emit }: TeamTurn): Promise<
   if (input.team?.work !== "run") throw new Fault("usage", "this session has no team to continue", { hint: 'skein team run "objective"' });
   const { wish } = input.team;
   createTeamDirectory(paths, deps.selfCommand);
-  const base = await deps.workspaces.base(teamRepository(paths, input.project));
+  const hasRepository = await deps.workspaces.hasRepository(input.project);
+  const base = hasRepository ? await deps.workspaces.base(teamRepository(paths, input.project), "files") : null;
   await add({ author: "user", parts: [{ kind: "text", text: wish.objective }] });
   const created = { event: "session_created", directory: paths.root, base, wish } as const;
   const record = newTeamRecord(input.session, created);

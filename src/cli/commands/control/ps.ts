@@ -1,4 +1,5 @@
 // skein ps: lists the turns of all processes on this machine, in every project. Sub-sessions are below their parents.
+import { homeProject } from "../../../protocol/tree/turn.ts";
 import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatElapsed } from "../../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
@@ -42,7 +43,7 @@ function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: Comm
     { title: "STEPS", align: "right", dropOrder: 6, cell: ({ row }) => String(row.turn.steps) },
     { title: "TOKENS", align: "right", dropOrder: 3, cell: ({ row }) => shortCount(countedTokens(withSubSessions(row.turn).usage)) },
     { title: "COST", align: "right", dropOrder: 3, cell: ({ row }) => costText(withSubSessions(row.turn), { isTight: true }) },
-    { title: "PROJECT", dropOrder: 7, cell: ({ row }) => shortPath(stripControls(row.session.project), home) },
+    { title: "PROJECT", dropOrder: 7, cell: ({ row }) => shortPath(stripControls(homeProject(row.session)), home) },
     { title: "TASK", dropOrder: 0, cell: ({ row }) => oneLine(stripControls(row.prompt ?? row.session.task ?? ""), 200) },
   ];
   const rows = indentUnderParents(turns);

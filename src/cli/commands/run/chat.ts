@@ -19,7 +19,7 @@ import { isMessage } from "../../repl/navigate.ts";
 import { readFlags, loadRole, buildSessionOpen, buildTurn, type Flags } from "./run.ts";
 
 const chatFlagNames = new Set(
-  "model agent provider role continue system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout at-limit wait-at-most check no-check check-timeout transcript-dir ephemeral cd trust no-trust".split(
+  "model agent provider role continue worktree with-changes with-ignored system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout at-limit wait-at-most check no-check check-timeout transcript-dir ephemeral cd trust no-trust".split(
     " ",
   ),
 );

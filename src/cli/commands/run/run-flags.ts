@@ -6,6 +6,7 @@ import { outputFormats } from "../../print/printer.ts";
 import { flagReader, type FlagDirectories, type FlagValue } from "./flag-value.ts";
 import { policyFlags } from "./policy-flags.ts";
 import { readImage } from "./read-image.ts";
+import { worktreeFlags } from "./worktree-flags.ts";
 
 /** Without `turn` the flag is not an option of the turn, or run.ts combines it with others. */
 type RunFlag = Flag & { turn?: (value: FlagValue) => TurnChange };
@@ -35,6 +36,7 @@ export const runFlags: readonly RunFlag[] = [
   },
   { name: "fork", summary: "continue in a new session at the same node; the old one keeps its tip" },
   { name: "at", value: "node", summary: "continue at this node, in a new session" },
+  ...worktreeFlags,
   { name: "session-id", value: "uuid", summary: "the id of the new session" },
   { name: "parent-session", value: "id", summary: "link the new session to this one" },
   { name: "fresh", summary: "leave the earlier conversation out of the request", turn: () => ({ fresh: true }) },
@@ -154,7 +156,10 @@ const words = (text: string): readonly string[] => text.split(" ");
 /** The groups of the help, for `run` and for every command with some of these flags. */
 export const runFlagGroups: readonly FlagGroup[] = [
   { title: "who answers", names: words("model agent provider role agent-arg system append-system no-context-files") },
-  { title: "which session", names: words("new continue resume session fork at fresh session-id parent-session ephemeral") },
+  {
+    title: "which session",
+    names: words("new continue resume session fork at worktree with-changes with-ignored fresh session-id parent-session ephemeral"),
+  },
   {
     title: "what it may do",
     names: words("policy sandbox net allow-write add-dir tool-level tools no-spawn allow-nesting plan trust no-trust"),

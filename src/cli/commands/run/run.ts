@@ -6,7 +6,7 @@ import { narrowTurn, roleFields, type Role, type RoleField, type RoleRequest } f
 import { changeTurn, configuredTurn, type TurnOptions } from "../../../protocol/api/turn-options.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
 import { looksLikeSessionId } from "../../../protocol/api/session-name.ts";
-import type { Session } from "../../../protocol/tree/turn.ts";
+import { homeProject, type Session } from "../../../protocol/tree/turn.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";
 import { printerFor, type OutputFormat } from "../../print/printer.ts";
@@ -15,6 +15,7 @@ import { flagReader, type FlagReader } from "./flag-value.ts";
 import { planTask, readPlan } from "./plan-flag.ts";
 import { resolvePolicy, readPolicyFlags } from "./policy-flags.ts";
 import { runFlags, turnChangeOf, runFlagGroups } from "./run-flags.ts";
+import { worktreeRequest } from "./worktree-flags.ts";
 
 export const run: Command = {
   name: "run",
@@ -80,8 +81,9 @@ async function openOrFork({ api, ctx }: { api: Api; ctx: CommandContext }, flags
   if (!isForking(flags)) return api.session.open(params);
   const at = flags.text("at");
   const node = at === null ? null : await api.node.find({ wanted: at });
-  const session = await api.session.fork({ ...(await forkSource(api, flags, params, node)), at: node?.id ?? null });
-  if (session.project === ctx.projectOf(flags.directory)) await api.session.use({ session: session.id, directory: flags.directory });
+  const source = await forkSource(api, flags, params, node);
+  const session = await api.session.fork({ ...source, at: node?.id ?? null, worktree: flags.worktree });
+  if (homeProject(session) === ctx.projectOf(flags.directory)) await api.session.use({ session: session.id, directory: flags.directory });
   return session;
 }
 
@@ -127,6 +129,7 @@ export function readFlags(args: Args, ctx: CommandContext) {
     policy: readPolicyFlags(args, ctx),
     sessionId: read("session-id", (flag) => flag.uuid()),
     plan: read("plan", (flag) => readPlan(flag.path())),
+    worktree: worktreeRequest(args),
     transcriptDir: read("transcript-dir", (flag) => flag.writableDirectory()),
   };
 }
@@ -142,6 +145,7 @@ function checkCombinations(args: Args, { text, on }: Pick<FlagReader, "text" | "
   if (on("fork") && ["at", "session", "resume", "continue"].every((name) => args.flags[name] === undefined))
     throw new Fault("usage", "--fork needs --session, --continue, --resume or --at");
   onlyOne(args, ["ephemeral", "detach"]);
+  onlyOne(args, ["ephemeral", "worktree"]);
   if (on("detach") && !["text", "json"].includes(text("output-format") ?? "text"))
     throw new Fault("usage", "--detach prints no events; `skein logs -f --json` does");
   if (on("json") && text("output-format") !== null && text("output-format") !== "json")
@@ -229,6 +233,7 @@ export function buildSessionOpen(
     parentSession: flags.text("parent-session"),
     transcriptDir: flags.transcriptDir,
     ...(flags.plan === null ? {} : { plan: flags.plan }),
+    ...(flags.worktree === null ? {} : { worktree: flags.worktree }),
   };
 }
 

@@ -1,4 +1,5 @@
 // skein search: finds words in stored nodes, and prints each match with its neighbour nodes.
+import { homeProject } from "../../../protocol/tree/turn.ts";
 import { oneLine } from "../../../kit/text/cut-text.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { nodeSummary } from "../../../protocol/tree/node-summary.ts";
@@ -48,7 +49,7 @@ function matchText(match: FoundNode, { style, columns, everywhere }: MatchContex
     style.green(`[${printableLabel(session)}]`),
     style.bold(shortId(node.id)),
     style.dim(new Date(node.at).toISOString().slice(0, 16).replace("T", " ")),
-    ...(everywhere ? [style.dim(stripControls(session.project))] : []),
+    ...(everywhere ? [style.dim(stripControls(homeProject(session)))] : []),
   ];
   const neighbourLines = (neighbour: Node | null): string[] => {
     if (neighbour === null) return [];

@@ -6,8 +6,16 @@ import { setupMethods } from "./setup-methods.ts";
 import { teamMethods } from "./team-methods.ts";
 import { treeMethods } from "./tree-methods.ts";
 import { turnMethods } from "./turn-methods.ts";
+import { worktreeMethods } from "./worktree-methods.ts";
 
-export const methods = withParamSchemas({ ...sessionMethods, ...turnMethods, ...treeMethods, ...teamMethods, ...setupMethods });
+export const methods = withParamSchemas({
+  ...sessionMethods,
+  ...turnMethods,
+  ...treeMethods,
+  ...teamMethods,
+  ...worktreeMethods,
+  ...setupMethods,
+});
 export type Methods = typeof methods;
 
 type WithParamSchema<Entry extends Method> = Pick<Entry, "result" | "feed" | "summary"> & {

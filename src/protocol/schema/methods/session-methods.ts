@@ -3,6 +3,7 @@ import { z } from "zod";
 import * as is from "../fields.ts";
 import { branchComparison, branchFiles, description, plan, purgeReport, sessionView, treeView, undoReport } from "../results.ts";
 import { node, session } from "../tree.ts";
+import { worktreeRequest } from "../worktrees.ts";
 import { inDirectory, inSession, nothing, optionalFlag, type Method } from "./method.ts";
 
 const find = z
@@ -30,6 +31,8 @@ export const sessionMethods = {
       id: z.uuid({ error: "must be a UUID in lower case" }).lowercase("must be a UUID in lower case").optional(),
       /** The plan that a new session executes. */
       plan: is.fields({ file: is.path, text: is.text }).optional(),
+      /** A new session works in a worktree of the project. */
+      worktree: worktreeRequest.nullable().optional(),
     },
     result: session,
     summary: "Creates a session, or finds one: by name, the project's latest, or the one of its latest interrupted turn.",
@@ -62,9 +65,10 @@ export const sessionMethods = {
     summary: "Finds a session by id, end of an id, or name. A name in the directory's project takes precedence.",
   },
   "session.fork": {
-    params: { ...inSession, at: is.nameOrNull, name: is.nameOrNull },
+    params: { ...inSession, at: is.nameOrNull, name: is.nameOrNull, worktree: worktreeRequest.nullable().optional() },
     result: session,
-    summary: "Creates a session at an earlier node, or at the tip. The old session keeps its tip.",
+    summary:
+      "Creates a session at an earlier node, or at the tip. The old session keeps its tip. With `worktree` it works in a worktree that begins with the files of that node.",
   },
   "session.move": {
     params: { ...inSession, node: is.name.nullable() },

@@ -2,7 +2,7 @@
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Db } from "../db.ts";
-import { sql } from "../sql.ts";
+import { sql, type Sql } from "../sql.ts";
 import { type Columns, readFields, type RowOf } from "./columns.ts";
 
 /** Fields that are not one column of this table: `tree`, `tip` and `latestPrompt` come from other tables, `forkedFrom` from two columns. */
@@ -25,6 +25,7 @@ export const sessionColumns = {
   archivedAt: { column: "archived_at" },
   source: { column: "source", isJson: true, isOptional: true },
   undone: { column: "undone", isJson: true, isOptional: true },
+  worktree: { column: "worktree", isJson: true, isOptional: true },
 } as const satisfies Columns<Exclude<keyof Session, ComposedField>>;
 
 export type SessionRow = RowOf<Session, typeof sessionColumns> & {
@@ -42,6 +43,11 @@ export type SessionRow = RowOf<Session, typeof sessionColumns> & {
 export const selectSessions = sql`
   select s.*, t.id as tree_id, p.id as tip_id
   from (select * from sessions where purged_at is null) s join trees t on t.n = s.tree left join nodes p on p.n = s.tip`;
+
+/** The condition that a session belongs to the project, also in one of its worktrees. Null: to any project. */
+export function inProject(project: string | null): Sql {
+  return sql`(${project} is null or s.project = ${project} or (s.worktree is not null and s.worktree ->> '$.project' = ${project}))`;
+}
 
 export function toSession(row: SessionRow): Session {
   const { forked_session: session, forked_node: node } = row;

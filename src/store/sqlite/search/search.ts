@@ -3,6 +3,7 @@
 import type { Db } from "../db.ts";
 import { nodesPerTree } from "../migrations.ts";
 import { idOf, type NodeRow, nodeColumns, toNodes } from "../rows/node-row.ts";
+import { inProject } from "../rows/session-row.ts";
 import { sql } from "../sql.ts";
 import type { SearchHit } from "../../store.ts";
 
@@ -42,7 +43,7 @@ function findHits(db: Db, match: string, filter: Filter): Hit[] {
   return db.rows<Hit>`
     select words.rowid as n, ${reportedSession} as session, ${rank} as rank, ${match} as match
     from words cross join nodes c on c.n = words.rowid cross join sessions s on s.n = c.session
-    where words match ${match} and (${filter.project} is null or s.project = ${filter.project})
+    where words match ${match} and ${inProject(filter.project)}
     order by ${order} limit ${filter.limit}`;
 }
 

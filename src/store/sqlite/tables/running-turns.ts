@@ -5,7 +5,7 @@ import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Lease } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { activeHolder, heldState, type LeaseHolder, requireLease } from "../lease.ts";
-import { findSessionRow, selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
+import { findSessionRow, inProject, selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
 import { selectTurns, type TurnRow } from "../rows/turn-row.ts";
 import { readTurns, remainingBudget } from "./spending.ts";
 
@@ -41,7 +41,7 @@ export function openTurnState(db: Db, self: LeaseHolder, { id, n }: { id: string
 export function interruptedSession(db: Db, self: LeaseHolder, project: string): Session | null {
   const rows = db.rows<SessionRow>`
     select s.* from (${selectSessions}) s join turns last on last.n = (select max(n) from turns where session = s.n)
-    where s.project = ${project} and s.archived_at is null and (s.parent_session is null or s.plan is not null)
+    where ${inProject(project)} and s.archived_at is null and (s.parent_session is null or s.plan is not null)
       and last.status is not 'ok' and last.agent <> 'shell' and last.source is null
     order by last.started_at desc`;
   const interrupted = rows.find(({ id }) => activeHolder(db, id, self) === null);

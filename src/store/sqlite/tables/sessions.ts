@@ -2,12 +2,12 @@
 import { Fault } from "../../../protocol/api/error.ts";
 import { checkSessionName } from "../../../protocol/api/session-name.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
-import type { NewSession, SessionChange, SessionFilter } from "../../store.ts";
+import type { NewSession, SessionChange, SessionFilter, SessionFork } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { errorCode } from "../faults.ts";
 import { assignments, columnsAndValues, toColumns } from "../rows/columns.ts";
 import { treeOf } from "../rows/node-row.ts";
-import { findSessionRow, selectSessions, sessionColumns, type SessionRow, sessionRow, toSession } from "../rows/session-row.ts";
+import { findSessionRow, inProject, selectSessions, sessionColumns, type SessionRow, sessionRow, toSession } from "../rows/session-row.ts";
 import { Sql, sql } from "../sql.ts";
 
 export function createSession(db: Db, session: NewSession): Promise<Session> {
@@ -22,12 +22,21 @@ export function createTree(db: Db, id: string, at: number): number {
 }
 
 /** Creates a session at an old node. Copies no nodes. */
-export function forkSession(db: Db, from: string, node: string, fork: { id?: string; name: string | null }): Promise<Session> {
+export function forkSession(db: Db, from: string, node: string, { place, ...fork }: SessionFork): Promise<Session> {
   return db.write(() => {
     const original = sessionRow(db, from);
     const tip = nodeInTree(db, node, original);
-    const { agent, model, directory, project, task, toolLevel, plan } = toSession(original);
-    const copy = { agent, model, directory, project, task, toolLevel, plan, parentSession: null, transcript: null };
+    const { agent, model, directory, project, worktree, task, toolLevel, plan } = toSession(original);
+    const copy = {
+      agent,
+      model,
+      task,
+      toolLevel,
+      plan,
+      parentSession: null,
+      transcript: null,
+      ...(place ?? { directory, project, worktree }),
+    };
     return insertSession(db, { tree: original.tree, tip, at: Date.now() }, { ...copy, ...fork, forkedFrom: { session: from, node } });
   });
 }
@@ -46,7 +55,7 @@ export function findSession(db: Db, idOrName: string, project: string | null): S
   const exact = session(db, idOrName.toLowerCase()) ?? session(db, idOrName);
   if (exact) return exact;
   const byName = db.rows<SessionRow & { preference: number }>`
-    select *, 2 * (project is not ${project}) + (archived_at is not null) as preference
+    select *, 2 * (project is not ${project} and worktree ->> '$.project' is not ${project}) + (archived_at is not null) as preference
     from (${selectSessions} where s.name = ${idOrName}) order by preference, updated_at desc limit 20`;
   const best = byName.filter((row) => row.preference === byName[0]?.preference);
   const matches = best.length > 0 ? best : sessionsWithTail(db, idOrName);
@@ -64,7 +73,7 @@ export function findSession(db: Db, idOrName: string, project: string | null): S
 export function listSessions(db: Db, filter: SessionFilter): Session[] {
   const { project, archived, subSessions, limit = -1 } = filter;
   const rows = db.rows<SessionRow>`
-    ${selectSessions} where (${project} is null or s.project = ${project}) and (s.archived_at is not null) = ${archived ? 1 : 0}
+    ${selectSessions} where ${inProject(project)} and (s.archived_at is not null) = ${archived ? 1 : 0}
       and (${subSessions ? 1 : 0} or s.parent_session is null or s.plan is not null)
     order by s.updated_at desc, s.n desc limit ${limit}`;
   return rows.map(toSession);

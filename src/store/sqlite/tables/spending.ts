@@ -5,6 +5,7 @@ import type { Turn } from "../../../protocol/tree/turn.ts";
 import { addSpent, countedTokens, type Spent } from "../../../protocol/tree/usage.ts";
 import type { NewTurn } from "../../store.ts";
 import type { Db } from "../db.ts";
+import { inProject } from "../rows/session-row.ts";
 import { type SpentRow, toSpent, toTurn, type TurnRow } from "../rows/turn-row.ts";
 import { sql, type Sql } from "../sql.ts";
 
@@ -65,14 +66,14 @@ const usageKeys: Record<UsageKey, Sql> = {
   day: sql`date(t.started_at / 1000, 'unixepoch', 'localtime')`,
   agent: sql`t.agent`,
   model: sql`coalesce(t.model, 'unknown')`,
-  project: sql`s.project`,
+  project: sql`coalesce(s.worktree ->> '$.project', s.project)`,
 };
 
 /** The bill by day, agent, model or project. `unpriced` counts the turns with a request of unknown price. */
 export function usage(db: Db, by: UsageKey, project: string | null): UsageEntry[] {
   const rows = db.rows<SpentRow & { key: string; turns: number; unpriced_turns: number }>`
     select ${usageKeys[by]} as key, count(*) as turns, sum(t.unpriced > 0) as unpriced_turns, ${spentSums}
-    from turns t join sessions s on s.n = t.session where ${project} is null or s.project = ${project}
+    from turns t join sessions s on s.n = t.session where ${inProject(project)}
     group by 1 order by ${by === "day" ? sql`1 desc` : sql`cost_usd desc, turns desc, 1`}`;
   return rows.map((row) => ({
     key: row.key,

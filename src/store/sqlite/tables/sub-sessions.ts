@@ -7,6 +7,7 @@ import { toCost, zeroSpent } from "../../../protocol/tree/usage.ts";
 import type { Store, SubSession } from "../../store.ts";
 import type { Db } from "../db.ts";
 import type { LeaseHolder } from "../lease.ts";
+import { inProject } from "../rows/session-row.ts";
 import { selectTurns, type SpentRow, toSpent, toTurn, type TurnRow } from "../rows/turn-row.ts";
 import { sql } from "../sql.ts";
 import { openTurnState, toTurnInfo } from "./running-turns.ts";
@@ -16,9 +17,9 @@ export function latestTurnsBy(db: Db, self: LeaseHolder, agent: string, filter: 
   const { project = null, session = null, limit = -1 } = filter;
   const rows = db.rows<TurnRow>`
     ${selectTurns} where t.n in (
-      select max(u.n) from sessions p join turns u on u.session = p.n
-      where u.agent = ${agent} and (${project} is null or p.project = ${project}) and (${session} is null or p.id = ${session})
-        and p.purged_at is null group by p.n
+      select max(u.n) from sessions s join turns u on u.session = s.n
+      where u.agent = ${agent} and ${inProject(project)} and (${session} is null or s.id = ${session})
+        and s.purged_at is null group by s.n
     ) order by t.n desc limit ${limit}`;
   return rows.flatMap((row) => toTurnInfo(db, self, row) ?? []);
 }

@@ -1,26 +1,36 @@
-// The work of a team: each member has a clone. skein copies its commits and files into a separate repository that borrows
-// the project's objects. Only skein writes that repository, and commits never touch the user's repository.
+// Worktrees: each member of a team, or session, works in a clone. skein copies its commits and files into a separate repository
+// that borrows the project's objects. Only skein writes that repository, and commits never touch the user's repository.
 import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { ownersFor, readSafely } from "../kit/files/safe-file.ts";
-import { Fault, messageOf } from "../protocol/api/error.ts";
-import type { CommitResult, CombineResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/api/ports.ts";
-import { diffTrees, patchBetween } from "./snapshots/snapshot-diff.ts";
+import { ownersFor, readSafely } from "../../kit/files/safe-file.ts";
+import { Fault, messageOf } from "../../protocol/api/error.ts";
+import type {
+  CombineResult,
+  CommitResult,
+  MergePlan,
+  OpenedWorktree,
+  WorktreeRepository,
+  Worktrees,
+} from "../../protocol/worktree/ports.ts";
+import { diffTrees, patchBetween, rawChanges } from "../snapshots/snapshot-diff.ts";
 import { createClone, hasClone, showAsCommitted, takeCommits } from "./member-clone.ts";
-import { excludeFile, tryGit, readablePath, runGit, splitAtNul, type GitOptions, type GitRunner, type ShadowRepository } from "./git.ts";
-import { readProjectGit } from "./project/project-git.ts";
-import { prepareShadow, rawAttributes } from "./snapshots/shadow.ts";
-import { copyIndex } from "./snapshots/take-snapshot.ts";
+import { excludeFile, tryGit, readablePath, runGit, splitAtNul, type GitRunner, type ShadowRepository } from "../git.ts";
+import { readProjectGit } from "../project/project-git.ts";
+import { commitTree, isAncestor, run, skeinCommit, treeOf, type CommitLabel } from "./commits.ts";
+import { createSubmoduleFilter, submodulesOf } from "./submodules.ts";
+import { prepareShadow, rawAttributes } from "../snapshots/shadow.ts";
+import { copyIndex } from "../snapshots/take-snapshot.ts";
 
 export function createWorktrees(git: GitRunner): Worktrees {
-  const shadowOf = ({ project, gitDir }: TeamRepository): ShadowRepository => ({ git, dir: gitDir, project });
+  const shadowOf = ({ project, gitDir }: WorktreeRepository): ShadowRepository => ({ git, dir: gitDir, project });
   return {
-    base: async (team) => {
+    hasRepository: async (project) => (await projectGitDirs(git, project)) !== null,
+    base: async (team, start) => {
       const directories = await projectGitDirs(git, team.project);
-      if (directories === null) return null;
-      prepareRepository(shadowOf(team), directories.common);
-      const head = await readProjectGit({ project: team.project, git }, ["rev-parse", "--verify", "--quiet", "HEAD"], quickRead);
-      return commitProject(shadowOf(team), head?.bytes.toString().trim() || null);
+      prepareRepository(shadowOf(team), directories?.common ?? null);
+      const output = await readProjectGit({ project: team.project, git }, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], quickRead);
+      const head = output?.bytes.toString().trim() || null;
+      return start === "commit" && head !== null ? head : commitProject(shadowOf(team), head);
     },
     open: (team, worktree) => openWorkspace(shadowOf(team), worktree),
     commit: (team, worktree, author) => commitWorkspace(shadowOf(team), worktree, author),
@@ -29,6 +39,8 @@ export function createWorktrees(git: GitRunner): Worktrees {
     patch: (team, from, to) => patchBetween(shadowOf(team), from, to),
     planMerge: (team, base, work) => planMerge(shadowOf(team), base, work),
     merge: (team, plan) => merge(shadowOf(team), plan),
+    repairMerge: (team, plan) => repairMerge(shadowOf(team), plan),
+    update: (team, worktree, work) => updateWorkspace(shadowOf(team), worktree, work),
   };
 }
 
@@ -43,8 +55,10 @@ async function projectGitDirs(git: GitRunner, project: string): Promise<GitDirs 
   return own === undefined || common === undefined ? null : { own: resolve(project, own), common: resolve(project, common) };
 }
 
-function prepareRepository(repository: ShadowRepository, common: string): void {
+/** `common` is null without a repository of the project. */
+function prepareRepository(repository: ShadowRepository, common: string | null): void {
   prepareShadow(repository);
+  if (common === null) return;
   mkdirSync(join(repository.dir, "objects", "info"), { recursive: true });
   writeFileSync(join(repository.dir, "objects", "info", "alternates"), `${join(common, "objects")}\n`);
 }
@@ -54,7 +68,8 @@ async function commitProject(repository: ShadowRepository, parent: string | null
   const directories = await projectGitDirs(repository.git, repository.project);
   return withTemporaryIndex(repository, async (index) => {
     if (directories !== null) copyProjectIndex(join(directories.own, "index"), index);
-    const tree = await writeFilesTree(repository, index, "skip");
+    const excludes = excludeFile(repository.project);
+    const tree = await writeFilesTree(repository, index, { innerRepositories: "skip", excludes, isLeftOut: () => false });
     return commitTree(repository, tree, parent === null ? [] : [parent], skeinCommit("the files as they are"));
   });
 }
@@ -85,22 +100,29 @@ async function withTemporaryIndex<Result>(repository: ShadowRepository, work: (i
   }
 }
 
-/** Repositories inside of the working tree. Those in the user's project are skipped; those of a member are its work. */
-type InnerRepositories = "skip" | "include";
+type FilesOptions = {
+  /** Repositories inside of the working tree. Those in the user's project are skipped; those in a worktree are its work. */
+  innerRepositories: "skip" | "include";
+  /** A file of patterns that ignore files, besides .gitignore. */
+  excludes: string | null;
+  /** Paths that stay as they are in the index. */
+  isLeftOut: (path: string) => boolean;
+};
 
-async function writeFilesTree(repository: ShadowRepository, index: string, innerRepositories: InnerRepositories): Promise<string> {
-  const excludes = ["-c", `core.excludesFile=${(innerRepositories === "skip" ? excludeFile(repository.project) : null) ?? "/dev/null"}`];
-  const list = [...excludes, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+async function writeFilesTree(repository: ShadowRepository, index: string, options: FilesOptions): Promise<string> {
+  const { innerRepositories, excludes, isLeftOut } = options;
+  const list = ["-c", `core.excludesFile=${excludes ?? "/dev/null"}`, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   // git lists tracked files last. They are updated first, because a file may have become a directory.
-  const paths = [...new Set(splitAtNul(await runGit(repository, list, { index })).toReversed())];
+  const listed = splitAtNul(await runGit(repository, list, { index })).toReversed();
+  const paths = [...new Set(listed)].filter((path) => !isLeftOut(path));
   const files = paths.filter((path) => !path.endsWith("/"));
   const stdin = Buffer.from(files.map((path) => `${path}\0`).join(""), "latin1");
   await runGit(repository, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { index, stdin });
   if (innerRepositories === "include")
-    for (const path of paths.filter((listed) => listed.endsWith("/")).map(readablePath)) {
+    for (const path of paths.filter((candidate) => candidate.endsWith("/")).map(readablePath)) {
       const innerIndex = `${index}.inner`;
       const inner = { ...repository, project: join(repository.project, path) };
-      const tree = await writeFilesTree(inner, innerIndex, innerRepositories);
+      const tree = await writeFilesTree(inner, innerIndex, { ...options, isLeftOut: () => false });
       rmSync(innerIndex, { force: true });
       await run(repository, ["read-tree", `--prefix=${path}`, tree], { index });
     }
@@ -112,8 +134,8 @@ function memberIndex(repository: ShadowRepository, directory: string): string {
   return join(repository.dir, "members", `${basename(directory)}.index`);
 }
 
-async function openWorkspace(repository: ShadowRepository, worktree: Worktree & { from: string }): Promise<void> {
-  const { directory, branch, from } = worktree;
+async function openWorkspace(repository: ShadowRepository, worktree: OpenedWorktree): Promise<void> {
+  const { directory, branch, from, files = from } = worktree;
   const index = memberIndex(repository, directory);
   mkdirSync(dirname(index), { recursive: true, mode: 0o700 });
   await adoptOldWorktree(repository, worktree);
@@ -127,14 +149,14 @@ async function openWorkspace(repository: ShadowRepository, worktree: Worktree & 
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   await run(repository, ["update-ref", `refs/heads/${branch}`, from]);
   await withTemporaryIndex(repository, async (first) => {
-    await run({ ...repository, project: directory }, ["read-tree", "--reset", "-u", from], { index: first, access: "write" });
+    await run({ ...repository, project: directory }, ["read-tree", "--reset", "-u", files], { index: first, access: "write" });
     await createClone(repository, worktree);
     renameSync(first, index);
   });
 }
 
 /** skein 0.1.0 gave members worktrees of the team's repository. Their files stay; their link to it is replaced. */
-async function adoptOldWorktree(repository: ShadowRepository, { directory, from }: Worktree & { from: string }): Promise<void> {
+async function adoptOldWorktree(repository: ShadowRepository, { directory, from }: OpenedWorktree): Promise<void> {
   const old = join(repository.dir, "worktrees", basename(directory));
   if (!existsSync(join(old, "index")) || !existsSync(directory)) return;
   await withTemporaryIndex(repository, async (index) => {
@@ -145,22 +167,22 @@ async function adoptOldWorktree(repository: ShadowRepository, { directory, from 
 }
 
 /** Keeps commits that the member made, if they descend from the start of its work. */
-async function commitWorkspace(
-  repository: ShadowRepository,
-  worktree: Worktree & { from: string },
-  author: CommitLabel,
-): Promise<CommitResult> {
-  const { directory, branch, from } = worktree;
+async function commitWorkspace(repository: ShadowRepository, worktree: OpenedWorktree, author: CommitLabel): Promise<CommitResult> {
+  const { directory, branch, from, leaveOut = [] } = worktree;
   const taken = await takeCommits(repository, worktree).then(
     (tip) => ({ tip, problem: null }),
     (error: unknown) => ({ tip: from, problem: `its own commits are not kept, only its files: ${messageOf(error)}` }),
   );
-  const { problem } = taken;
   const parent = (await isAncestor(repository, from, taken.tip)) ? taken.tip : from;
   const index = memberIndex(repository, directory);
   return withTemporaryIndex(repository, async (work) => {
     if (existsSync(index)) copyIndex(index, work);
-    const tree = await writeFilesTree({ ...repository, project: directory }, work, "include");
+    const submodules = createSubmoduleFilter(await submodulesOf(repository, from));
+    const links = new Set(leaveOut.map((path) => Buffer.from(path).toString("latin1")));
+    const isLeftOut = (path: string): boolean => links.has(path) || submodules.covers(path);
+    const excludes = excludeFile(repository.project);
+    const tree = await writeFilesTree({ ...repository, project: directory }, work, { innerRepositories: "include", excludes, isLeftOut });
+    const problem = [taken.problem, submodules.problem()].filter((text) => text !== null).join("; ") || null;
     if (tree === (await treeOf(repository, from))) return { commit: null, problem };
     const isCommitted = tree === (await treeOf(repository, parent));
     const commit = isCommitted ? parent : await commitTree(repository, tree, [parent], author);
@@ -204,11 +226,11 @@ async function planMerge(repository: ShadowRepository, base: string, work: strin
   const now = await commitProject(repository, base);
   const { tree, conflicts } = await mergeTrees(repository, now, work);
   const merged = conflicts.length > 0 ? now : await commitTree(repository, tree, [now, work], skeinCommit("brought into the project"));
-  return { now, merged, conflicts, changes: await diffTrees(repository, now, merged) };
+  return { now, merged, tree, conflicts, changes: await diffTrees(repository, now, merged) };
 }
 
 /** git refuses if a file differs from the plan. */
-async function merge(repository: ShadowRepository, { now, merged, conflicts }: MergePlan): Promise<void> {
+async function merge(repository: ShadowRepository, { now, merged, conflicts }: Omit<MergePlan, "tree" | "changes">): Promise<void> {
   if (conflicts.length > 0) throw new Fault("usage", `the work conflicts with the project in ${conflicts.join(", ")}`);
   await withTemporaryIndex(repository, async (index) => {
     await run(repository, ["read-tree", now], { index });
@@ -218,31 +240,55 @@ async function merge(repository: ShadowRepository, { now, merged, conflicts }: M
   });
 }
 
-async function isAncestor(repository: ShadowRepository, older: string, newer: string): Promise<boolean> {
-  return (await tryGit(repository, ["merge-base", "--is-ancestor", older, newer])).code === 0;
+/**
+ * Completes the files that a killed merge left half-written: git removes a file before it writes the new version. A file that
+ * the user has changed since stays as it is.
+ */
+async function repairMerge(repository: ShadowRepository, { now, merged }: Pick<MergePlan, "now" | "merged">): Promise<void> {
+  const current = await commitProject(repository, now);
+  const pathsBetween = async (from: string, to: string) =>
+    new Set((await rawChanges(repository, from, to, false)).raw.map(({ path }) => path));
+  const isOld = await pathsBetween(now, current);
+  const open = (await rawChanges(repository, current, merged, false)).raw;
+  const changed = await pathsBetween(now, merged);
+  const broken: string[] = [];
+  for (const { path, before, after } of open.filter((change) => changed.has(change.path) && isOld.has(change.path))) {
+    if (after.mode === missingMode) continue;
+    if (before.mode === missingMode || (await isPrefix(repository, before.id, after.id))) broken.push(path);
+  }
+  if (broken.length === 0) return;
+  await withTemporaryIndex(repository, async (index) => {
+    await run(repository, ["read-tree", merged], { index });
+    const stdin = Buffer.from(broken.map((path) => `${path}\0`).join(""), "latin1");
+    await run(repository, ["checkout-index", "--force", "-z", "--stdin"], { index, stdin, access: "write" });
+  });
 }
 
-function treeOf(repository: ShadowRepository, commit: string): Promise<string> {
-  return run(repository, ["rev-parse", `${commit}^{tree}`]);
+const missingMode = "000000";
+
+async function isPrefix(repository: ShadowRepository, start: string, whole: string): Promise<boolean> {
+  const [part, all] = await Promise.all([start, whole].map((id) => runGit(repository, ["cat-file", "blob", id])));
+  return part !== undefined && all?.subarray(0, part.length).equals(part) === true;
 }
 
-/** The author and the message of a commit. */
-type CommitLabel = { name: string; message: string };
-
-function skeinCommit(message: string): CommitLabel {
-  return { name: "skein", message };
-}
-
-function commitTree(
-  repository: ShadowRepository,
-  tree: string,
-  parents: readonly string[],
-  { name, message }: CommitLabel,
-): Promise<string> {
-  const identity = ["-c", `user.name=${name}`, "-c", "user.email=skein@localhost", "-c", "commit.gpgSign=false"];
-  return run(repository, [...identity, "commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-m", message]);
-}
-
-async function run(repository: ShadowRepository, args: readonly string[], options: GitOptions = {}): Promise<string> {
-  return (await runGit(repository, args, options)).toString().trim();
+/**
+ * Brings the project's files of now into the worktree. A file that both changed gets both sides with markers. `work` is the
+ * worktree's latest commit. Returns the plan; its `now` is the new start of the work.
+ */
+async function updateWorkspace(repository: ShadowRepository, worktree: OpenedWorktree, work: string): Promise<MergePlan> {
+  const { directory, from } = worktree;
+  const now = await commitProject(repository, from);
+  // git writes the names of the two sides into the markers.
+  await run(repository, ["update-ref", "refs/heads/project", now]);
+  await run(repository, ["update-ref", "refs/heads/worktree", work]);
+  const { tree, conflicts } = await mergeTrees(repository, "project", "worktree");
+  const index = memberIndex(repository, directory);
+  const merged = await commitTree(repository, tree, [now, work], skeinCommit("the project's files of now"));
+  await withTemporaryIndex(repository, async (updated) => {
+    copyIndex(index, updated);
+    await run({ ...repository, project: directory }, ["read-tree", "-m", "-u", work, merged], { index: updated, access: "write" });
+    renameSync(updated, index);
+  });
+  await showAsCommitted(repository, worktree, now).catch(() => null);
+  return { now, merged, tree, conflicts, changes: await diffTrees(repository, now, merged) };
 }

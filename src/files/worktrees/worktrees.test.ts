@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { plainGit } from "./fixtures/plain-git.ts";
+import { plainGit } from "../fixtures/plain-git.ts";
 import { createWorktrees } from "./worktrees.ts";
 
 const path = process.env["PATH"] ?? "";
@@ -235,14 +235,20 @@ describe("merge", () => {
   });
 });
 
-test("a project without a repository has no base commit", async () => {
+test("the base of a project without a repository has all its files", async () => {
   const bare = join(root, "bare");
   mkdirSync(bare);
-  expect(await worktrees.base({ project: bare, gitDir: join(root, "r.git") })).toBeNull();
+  writeFileSync(join(bare, "a.txt"), "a\n");
+  expect(await worktrees.hasRepository(bare)).toBe(false);
+  const at = { project: bare, gitDir: join(root, "r.git") };
+  const worktree = { directory: join(root, "work", "w"), branch: "w", from: await worktrees.base(at, "commit") };
+  await worktrees.open(at, worktree);
+  expect(readFileSync(join(worktree.directory, "a.txt"), "utf8")).toBe("a\n");
+  expect(existsSync(join(bare, ".git"))).toBe(false);
 });
 
 async function base(): Promise<string> {
-  return (await worktrees.base(team))!;
+  return worktrees.base(team, "files");
 }
 
 async function open(name: string) {

@@ -2,11 +2,11 @@
 // can change all of it. So skein never uses its index, and no git that reads its config can write the team's repository.
 import { lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Fault } from "../protocol/api/error.ts";
-import type { Worktree } from "../protocol/api/ports.ts";
-import { gitSettings, runGit, tryGit, type ShadowRepository } from "./git.ts";
-import { tryProjectGit } from "./project/project-git.ts";
-import { rawAttributes } from "./snapshots/shadow.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { Worktree } from "../../protocol/worktree/ports.ts";
+import { gitSettings, runGit, tryGit, type ShadowRepository } from "../git.ts";
+import { tryProjectGit } from "../project/project-git.ts";
+import { rawAttributes } from "../snapshots/shadow.ts";
 
 /** Creates the clone with the member's branch. Files that are there stay, and those of the branch count as unchanged. */
 export async function createClone(repository: ShadowRepository, { directory, branch }: Worktree): Promise<void> {

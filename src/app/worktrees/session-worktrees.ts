@@ -1,0 +1,143 @@
+// The worktrees of sessions: their places, their creation by one process at a time, and their removal.
+import { existsSync, lstatSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { GitRunner, ShadowRepository } from "../../files/git.ts";
+import { shadowRepository } from "../../files/snapshots/shadow.ts";
+import { commitTree, skeinCommit } from "../../files/worktrees/commits.ts";
+import { copyCommit, copyTree } from "../../files/worktrees/copy-tree.ts";
+import { directorySize } from "../../kit/files/directory-size.ts";
+import { makeIgnoredDirectory } from "../../kit/files/ignored-directory.ts";
+import { isTooBroad } from "../../kit/files/path-status.ts";
+import { makeDirectorySafely, replaceTextSafely } from "../../kit/files/safe-file.ts";
+import { Fault, messageOf } from "../../protocol/api/error.ts";
+import { gitignoreTexts, worktreePlace } from "../../protocol/tree/skein-directory.ts";
+import type {
+  OpenedWorktree,
+  SessionWorktrees,
+  StartedWorktree,
+  StartFiles,
+  WorktreeRecord,
+  WorktreeRepository,
+  Worktrees,
+  WorktreeStart,
+} from "../../protocol/worktree/ports.ts";
+import type { AppContext } from "../app-context.ts";
+import { choosePort } from "./choose-port.ts";
+import { withCreationLock } from "./creation-lock.ts";
+
+type WorktreeDeps = { worktrees: Worktrees; git: GitRunner };
+
+export function createSessionWorktrees(ctx: AppContext, { worktrees, git }: WorktreeDeps): SessionWorktrees {
+  /** The recorded files of a project. git runs in the user's project, because a worktree's directory may be deleted. */
+  const snapshotsOf = (recorded: string, project: string): ShadowRepository => ({
+    ...shadowRepository({ root: join(ctx.paths.data, "files"), git }, recorded),
+    project,
+  });
+  const shadowOf = ({ project, gitDir }: WorktreeRepository): ShadowRepository => ({ git, dir: gitDir, project });
+
+  /** A commit with a recorded state of files, on top of `base`. */
+  const commitFiles = async (at: WorktreeRepository, files: StartFiles, base: string) => {
+    const repository = shadowOf(at);
+    const index = join(at.gitDir, `start-${process.pid}-${crypto.randomUUID()}.index`);
+    try {
+      const { tree, leftOut } = await copyTree(snapshotsOf(files.project, at.project), repository, { tree: files.tree, base, index });
+      const commit = await commitTree(repository, tree, [base], skeinCommit("the files of the conversation"));
+      return { commit, notes: leftOut.map((path) => `${path} is too big to be recorded, so the worktree has no version of that time`) };
+    } finally {
+      for (const file of [index, `${index}.lock`]) rmSync(file, { force: true });
+    }
+  };
+  const startAt = async (at: WorktreeRepository, start: WorktreeStart): Promise<StartedWorktree> => {
+    if (start.from === "commit" || start.from === "files") return { base: await worktrees.base(at, start.from), files: null, notes: [] };
+    const head = await worktrees.base(at, "commit");
+    if (start.from === "recorded") {
+      const { commit, notes } = await commitFiles(at, start.files, head);
+      return { base: commit, files: null, notes };
+    }
+    const { gitDir } = worktreePlace(at.project, start.name);
+    await copyCommit(shadowOf({ project: at.project, gitDir }), shadowOf(at), start.base, head);
+    const { commit, notes } = await commitFiles(at, start.files, start.base);
+    return { base: start.base, files: commit, notes };
+  };
+  return {
+    async start(project, name, start) {
+      await refuseProject(ctx, worktrees, project);
+      const place = worktreePlace(project, name);
+      if (lstatSync(place.directory, { throwIfNoEntry: false }) !== undefined)
+        throw new Fault("usage", `${place.directory} exists, and skein has no record of such a worktree`, {
+          hint: "choose another name, or move the directory away",
+        });
+      makeDirectories(place);
+      // Without a record it is what a killed process left, or what the project brought along.
+      rmSync(place.gitDir, { recursive: true, force: true });
+      return startAt({ project, gitDir: place.gitDir }, start);
+    },
+    choosePort: async (directory, taken) => choosePort(directory, taken),
+    async open(record) {
+      const at = repositoryOf(record);
+      return withCreationLock(`${at.gitDir}.creating`, async () => {
+        if (conditionOf(record) === "complete") return false;
+        await worktrees.open(at, toOpened(record));
+        return true;
+      });
+    },
+    keepFiles: async (record, files) => (await commitFiles(repositoryOf(record), files, record.base)).commit,
+    condition: async (record) => conditionOf(record),
+    async commit(record) {
+      const by = { name: "skein", message: `work in ${record.name}` };
+      const { commit, problem } = await worktrees.commit(repositoryOf(record), toOpened(record), by);
+      return { commit: commit ?? record.base, problem };
+    },
+    changes: (record, from, to) => worktrees.changes(repositoryOf(record), from, to),
+    patch: (record, from, to) => worktrees.patch(repositoryOf(record), from, to),
+    planMerge: (record, work) => worktrees.planMerge(repositoryOf(record), record.base, work),
+    merge: (record, plan) => worktrees.merge(repositoryOf(record), plan),
+    async repairMerge(record) {
+      if (record.merging !== null) await worktrees.repairMerge(repositoryOf(record), record.merging);
+    },
+    update: (record, work) => worktrees.update(repositoryOf(record), toOpened(record), work),
+    sizeOf: async ({ directory }) => directorySize(directory).bytes,
+    async remove(record) {
+      const { directory, gitDir } = worktreePlace(record.project, record.name);
+      for (const path of [directory, gitDir]) rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+function repositoryOf({ project, name }: WorktreeRecord): WorktreeRepository {
+  return { project, gitDir: worktreePlace(project, name).gitDir };
+}
+
+function toOpened({ directory, branch, base, files, linked }: WorktreeRecord): OpenedWorktree {
+  return { directory, branch, from: base, leaveOut: linked, ...(files === null ? {} : { files }) };
+}
+
+/** The index is written last, so it means that all files are there. */
+function conditionOf(record: WorktreeRecord): "complete" | "incomplete" | "missing" {
+  const { gitDir } = worktreePlace(record.project, record.name);
+  const isCreated = existsSync(join(gitDir, "members", `${record.name}.index`));
+  if (!isCreated) return "incomplete";
+  return lstatSync(record.directory, { throwIfNoEntry: false })?.isDirectory() === true ? "complete" : "missing";
+}
+
+async function refuseProject({ paths }: AppContext, worktrees: Worktrees, project: string): Promise<void> {
+  if (isTooBroad(project, paths.home))
+    throw new Fault("usage", `${project} is no project, so it can have no worktree`, { hint: "change to a project: -C <directory>" });
+  if (existsSync(join(project, ".git")) && !(await worktrees.hasRepository(project)))
+    throw new Fault("usage", `git can't read the repository of ${project}, so it can have no worktree`, {
+      hint: "`git status` there shows why; or run without -w",
+    });
+}
+
+function makeDirectories({ root, gitDir }: { root: string; gitDir: string }): void {
+  try {
+    // A cloned repository may contain a link that leads elsewhere.
+    makeIgnoredDirectory(dirname(root), gitignoreTexts.private);
+    for (const directory of [root, dirname(gitDir)]) makeDirectorySafely(directory);
+    // A link of that name is replaced, not followed.
+    rmSync(join(root, ".gitignore"), { force: true });
+    replaceTextSafely(join(root, ".gitignore"), "*\n", 0o644);
+  } catch (error) {
+    throw new Fault("file-unwritable", `${root} can't be created: ${messageOf(error)}`, { cause: error });
+  }
+}
