@@ -3,15 +3,15 @@ import type { VendorError } from "./model.ts";
 import { isRecord, type Json } from "../kit/text/json.ts";
 import { isSubscriptionWindow, readWindows, resetOfUsedUp } from "./limits/read-windows.ts";
 import { plausibleReset, resetFromBody } from "./limits/reset-time.ts";
+import { resetFromWords } from "./limits/reset-words.ts";
 import { listAt, objectAt, textAt } from "./wire/json.ts";
 
 const maxBodyLength = 64 * 1024;
 // Removing tags from text that only looks like a page takes quadratic time.
 const maxMarkupLength = 8 * 1024;
 
-export async function readVendorError(response: Response): Promise<VendorError> {
+export async function readVendorError(response: Response, now = Date.now()): Promise<VendorError> {
   const text = await readLimitedText(response);
-  const now = Date.now();
   const error = parseError(text, now);
   return {
     status: response.status === 200 ? error.status : response.status,
@@ -25,12 +25,16 @@ export async function readVendorError(response: Response): Promise<VendorError> 
  * The wait that the server requested, and the end of the limit. A used-up subscription ends later than its `retry-after`
  * may say. Otherwise `retry-after` counts before windows: Anthropic's windows end only when they are full again.
  */
-function resetOf(headers: Headers, { resetAt: resetInBody }: VendorError, now: number): Pick<VendorError, "retryAfterMs" | "resetAt"> {
+function resetOf(
+  headers: Headers,
+  { resetAt: resetInBody, message }: VendorError,
+  now: number,
+): Pick<VendorError, "retryAfterMs" | "resetAt"> {
   const windows = readWindows(headers, now);
   const requested = retryAfter(headers, now);
   const subscription = resetOfUsedUp(windows.filter(isSubscriptionWindow));
   const requestedEnd = plausibleReset(requested === undefined ? undefined : now + requested, now);
-  const resetAt = subscription ?? requestedEnd ?? resetOfUsedUp(windows) ?? resetInBody;
+  const resetAt = subscription ?? requestedEnd ?? resetOfUsedUp(windows) ?? resetInBody ?? resetFromWords(message, now);
   const waitMs = subscription === undefined ? (requested ?? (resetAt === undefined ? undefined : resetAt - now)) : subscription - now;
   return { ...(waitMs !== undefined && { retryAfterMs: waitMs }), ...(resetAt !== undefined && { resetAt }) };
 }

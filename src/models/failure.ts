@@ -61,7 +61,7 @@ const rules: Rule[] = [
   },
   {
     statuses: [429],
-    codes: /rate_limit|^RESOURCE_EXHAUSTED$|too_many_requests/,
+    codes: /rate_limit|usage_limit|^RESOURCE_EXHAUSTED$|too_many_requests/,
     kind: "rate-limited",
     retry: "backoff",
     hint: ({ endpoint }) => `the rate limit of ${endpoint.vendor} is reached; try again later or with another model`,

@@ -45,6 +45,8 @@ export function lineOf(event: CliEvent): string {
       return `usage ${Object.values(event.usage).join("+")}${event.costUsd === undefined ? "" : ` $${event.costUsd.toFixed(4)}`}`;
     case "retry":
       return `retry ${event.message}`;
+    case "limit":
+      return `limit until ${new Date(event.resetAt).toISOString()}`;
     case "failed":
       return `failed ${event.kind ?? "unknown"}: ${event.message}`;
     case "done":

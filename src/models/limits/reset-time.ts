@@ -38,7 +38,7 @@ export function resetFromBody(body: Json, now: number): number | undefined {
     const at = numberOf(holder["resets_at"]);
     const time = plausibleReset(at === undefined ? undefined : at > 1e11 ? at : at * 1000, now);
     const seconds = numberOf(holder["resets_in_seconds"]);
-    const later = seconds === undefined ? undefined : plausibleReset(now + seconds * 1000, now);
+    const later = seconds === undefined || seconds < 0 ? undefined : plausibleReset(now + seconds * 1000, now);
     if (time !== undefined || later !== undefined) return time ?? later;
   }
   return undefined;

@@ -148,6 +148,8 @@ export type CliEvent =
   | { type: "usage"; usage: Usage; isThreadTotal?: true; costUsd?: number }
   | { type: "retry"; message: string }
   /** `kind` is null or missing for an unknown failure. */
+  /** The CLI reported a used-up limit, and when it ends. */
+  | { type: "limit"; resetAt: number }
   | { type: "failed"; message: string; kind?: TurnStatus | null }
   /** The CLI reports a successful end of the turn. `answer` is set if it repeats the whole answer. */
   | { type: "done"; answer?: string }

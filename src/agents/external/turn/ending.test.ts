@@ -26,6 +26,7 @@ const quiet: CliEvidence = {
   log: "/logs/turn.agent.stdout.log",
   stopped: null,
   vendorError: null,
+  now: 0,
 };
 
 const goodEnd = { answer: "the answer", done: {}, lines: 5 };

@@ -5,6 +5,8 @@ import { oneLine } from "../../../kit/text/cut-text.ts";
 import { resumeCommand, type TurnError, type TurnStatus } from "../../../protocol/api/error.ts";
 import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import type { Adapter } from "../adapters/adapter.ts";
+import { resetFromWords } from "../../../models/limits/reset-words.ts";
+import { isLimitError } from "../../../protocol/limits/at-limit.ts";
 import { matchFailure } from "../adapters/failure-patterns.ts";
 
 export type CliEvidence = {
@@ -30,6 +32,9 @@ export type CliEvidence = {
   stopped: "cancelled" | TurnError | null;
   /** The vendor's error for the last request, from the gateway. */
   vendorError: TurnError | null;
+  /** The end of the used-up limit that the CLI reported in its events. */
+  limitResetAt?: number;
+  now: number;
 };
 
 export function judgeEnding(evidence: CliEvidence): TurnEnd {
@@ -38,7 +43,8 @@ export function judgeEnding(evidence: CliEvidence): TurnEnd {
   if (evidence.stopped === "cancelled")
     return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" }, ...withAnswer };
   if (evidence.stopped !== null) return { status: evidence.stopped.kind, error: evidence.stopped, ...withAnswer };
-  const problem = withVendorError(problemOf(evidence, evidence.done?.answer || evidence.answer), evidence);
+  const found = withVendorError(problemOf(evidence, evidence.done?.answer || evidence.answer), evidence);
+  const problem = found === null ? null : withResetTime(found, evidence);
   return problem === null ? { status: "ok", answer } : { status: problem.kind, error: problem, ...withAnswer };
 }
 
@@ -46,6 +52,14 @@ export function judgeEnding(evidence: CliEvidence): TurnEnd {
 function withVendorError(problem: TurnError | null, { adapter, vendorError }: CliEvidence): TurnError | null {
   if (problem === null || vendorError === null || problem.kind === "killed" || problem.kind === vendorError.kind) return problem;
   return { hint: continueHint, ...vendorError, message: `${adapter.name}: ${vendorError.message}` };
+}
+
+/** The error with the end of the limit: from the vendor's answer, from the CLI's events, or from its words. */
+function withResetTime(error: TurnError, { vendorError, limitResetAt, failed, stderr, now }: CliEvidence): TurnError {
+  if (!isLimitError(error) || error.resetAt !== undefined) return error;
+  const words = resetFromWords(failed?.message ?? error.message, now) ?? resetFromWords(stderr.slice(-2000), now);
+  const resetAt = vendorError?.resetAt ?? limitResetAt ?? words;
+  return resetAt === undefined ? error : { ...error, resetAt };
 }
 
 /** A reported success with an answer counts, with any exit code. */

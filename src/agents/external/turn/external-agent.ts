@@ -269,7 +269,7 @@ function concludeRun({ deps, input, emit }: CliTurn, run: CliRun, exit: CliExit,
   const usedModel = substitutedModel(launch.model, access);
   if (usedModel !== null) warn(emit, `${adapter.name} used model ${usedModel} instead of ${launch.model}`);
   const log = input.logs === null ? null : `${input.logs}.${adapter.name}.stdout.log`;
-  const evidence: CliEvidence = { ...parser.evidence(), ...exit, adapter, stopped, vendorError: access.lastError(), log };
+  const evidence: CliEvidence = { ...parser.evidence(), ...exit, adapter, stopped, vendorError: access.lastError(), log, now: Date.now() };
   if (adapter.endsByExit && exit.exitCode === 0) evidence.done ??= {};
   const model = parser.answeredModel();
   const end: TurnEnd = {

@@ -43,7 +43,7 @@ const storeTimeoutMs = 5_000;
 /** Output that is no event is kept up to twice this length: its start and its end. */
 const maxGarbageChars = 4 << 10;
 
-type ParserEvidence = Pick<CliEvidence, "answer" | "done" | "failed" | "garbage">;
+type ParserEvidence = Pick<CliEvidence, "answer" | "done" | "failed" | "garbage" | "limitResetAt">;
 
 export class OutputParser {
   answers = 0;
@@ -197,6 +197,9 @@ export class OutputParser {
           type: "transient",
           event: { type: "model.retried", attempt: 1, waitMs: 0, error: { kind: "overloaded", message: event.message } },
         });
+      case "limit":
+        this.#evidence.limitResetAt = event.resetAt;
+        return;
       case "failed":
         this.#evidence.failed = event;
         return;

@@ -1,6 +1,7 @@
 // Reads the output of Claude Code: JSON lines, or one JSON value. A message is printed block by block, and its usage last.
 // Sub-agents print on the same stream; their entries name the call that started them (`parent_tool_use_id`).
 import { isRecord, type Json } from "../../../../kit/text/json.ts";
+import { plausibleReset } from "../../../../models/limits/reset-time.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../../models/wire/json.ts";
 import type { TurnStatus } from "../../../../protocol/api/error.ts";
 import type { Part } from "../../../../protocol/tree/node.ts";
@@ -70,9 +71,17 @@ function readEntry(state: State, entry: Json): CliEvent[] {
       return readUser(state, parentCall, objectAt(entry, "message"));
     case "result":
       return readResult(state, entry);
+    case "rate_limit_event":
+      return readLimit(objectAt(entry, "rate_limit_info"));
     default:
       return entry["subtype"] === "api_retry" ? [{ type: "retry", message: retryOf(entry) }] : [];
   }
+}
+
+/** With a subscription Claude Code reports its windows. `resetsAt` counts seconds. */
+function readLimit(info: Json | undefined): CliEvent[] {
+  const resetAt = plausibleReset((numberAt(info, "resetsAt") ?? Number.NaN) * 1000, Date.now());
+  return textAt(info, "status") === "rejected" && resetAt !== undefined ? [{ type: "limit", resetAt }] : [];
 }
 
 function sessionOf(state: State, entry: Json): CliEvent[] {
