@@ -1,6 +1,7 @@
 // Checks one value of one key, from JSON or from text (a variable, `config set`). Reads no file.
 import { keyPresets } from "../protocol/api/settings.ts";
 import { parseAtLimit } from "../protocol/limits/at-limit.ts";
+import { parseHostPattern } from "../kit/flow/host-pattern.ts";
 import { isRecord } from "../kit/text/json.ts";
 import { parseDuration } from "../kit/text/duration.ts";
 import { environmentVariables } from "./env.ts";
@@ -103,6 +104,11 @@ const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
   "path-list": {
     expected: "a list of paths",
     accepts: (value) => Array.isArray(value) && value.every(isText),
+    schema: { type: "array", items: { type: "string", minLength: 1 } },
+  },
+  "host-list": {
+    expected: 'a list of hosts such as "example.com", "example.com:8080" or "*.example.com"',
+    accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string" && parseHostPattern(item) !== null),
     schema: { type: "array", items: { type: "string", minLength: 1 } },
   },
   "variable-list": {

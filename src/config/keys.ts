@@ -19,6 +19,7 @@ export type KeyType =
   | "key-map"
   | "string-list"
   | "path-list"
+  | "host-list"
   | "variable-list";
 
 type KeyEntry = {
@@ -108,6 +109,14 @@ const keyTable = [
       "Shell command that must succeed after each turn, such as `npm test`. It runs in the turn's sandbox. If it fails, its output goes back to the agent once; then the turn ends as `check-failed`.",
   },
   { key: "check_timeout", field: "checkTimeoutMs", type: "duration", default: 10 * minute, description: "Longest duration of a check." },
+  {
+    key: "net_hosts",
+    type: "host-list",
+    default: [],
+    project: "narrow",
+    description:
+      "Hosts that tools may reach while `net` is `off`: `example.com` (ports 443 and 80), `example.com:8080` or `*.example.com` (docs/SANDBOX.md). A project may only leave out some of yours.",
+  },
   {
     key: "unix_sockets",
     isInternal: true,

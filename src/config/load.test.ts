@@ -1,36 +1,11 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { Fault } from "../protocol/api/error.ts";
 import { configKeys } from "./keys.ts";
-import { loadConfig, type Config } from "./load.ts";
-import { findPaths } from "./paths.ts";
+import { createSetup } from "./fixtures/config-setup.ts";
 import { listConfig } from "./list-values.ts";
-
-const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-config-")));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
-
-type Setup = { user?: string; project?: string; env?: Record<string, string>; trusted?: boolean };
-let count = 0;
-
-function createSetup(setup: Setup): { load: () => Config; userFile: string; projectFile: string; home: string; project: string } {
-  const home = join(root, String((count += 1)));
-  const project = join(home, "project");
-  mkdirSync(project, { recursive: true });
-  const paths = findPaths({ HOME: home }, project);
-  const projectFile = join(project, ".skein", "config.jsonc");
-  const write = (path: string, text: string | undefined): void => {
-    if (text === undefined) return;
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-  };
-  write(paths.userConfig, setup.user);
-  write(projectFile, setup.project);
-  const load = (): Config => loadConfig({ project, env: setup.env ?? {}, paths, trusted: () => setup.trusted ?? false });
-  return { load, userFile: paths.userConfig, projectFile, home, project };
-}
 
 function faultOf(action: () => unknown): Fault {
   try {
@@ -52,6 +27,7 @@ describe("configuration layers", () => {
       policy: "workspace",
       sandbox: null,
       net: "off",
+      netHosts: [],
       allowWrite: [],
       toolEnv: [],
       maxSteps: null,
@@ -283,6 +259,7 @@ describe("an untrusted project", () => {
       model: "evil/model",
       policy: "workspace",
       net: "off",
+      netHosts: [],
       sandbox: null,
       allowWrite: [],
       toolEnv: [],
@@ -315,6 +292,7 @@ describe("an untrusted project", () => {
       toolLevel: "readonly",
       policy: "readonly",
       net: "off",
+      netHosts: [],
       sandbox: "required",
       maxSteps: 5,
       maxTokens: 1000,

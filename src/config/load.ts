@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { Fault } from "../protocol/api/error.ts";
 import { FileReader } from "../kit/files/file-reader.ts";
+import { coversHosts } from "../kit/flow/host-pattern.ts";
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { isRecord } from "../kit/text/json.ts";
 import { findKey, findKeyAt, hasSubKeys } from "./find-key.ts";
@@ -106,6 +107,7 @@ function addProject(sources: ConfigSources, project: ConfigSources, trusted: () 
 function widens(entry: ConfigKey, before: unknown, after: unknown): boolean {
   if (entry.project !== "narrow") return entry.project === undefined;
   const from = before ?? entry.default;
+  if (entry.type === "host-list") return !coversHosts(from as string[], after as string[]);
   const order: readonly unknown[] | undefined = entry.type === "boolean" ? [false, true] : (entry.order ?? entry.choices);
   // A value that is not set counts as the narrowest.
   if (order) return order.indexOf(after) > Math.max(0, order.indexOf(from));

@@ -23,6 +23,7 @@ type TypeValues = {
   "key-map": KeyPreset | Readonly<Record<string, string>>;
   "string-list": readonly string[];
   "path-list": readonly string[];
+  "host-list": readonly string[];
   "variable-list": readonly string[];
 };
 type NullIfUnset<Entry> = Entry extends { fallback: unknown } | { default: unknown } ? never : null;

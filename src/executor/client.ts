@@ -34,9 +34,21 @@ export type ExecutorOptions = {
   /** The topmost session. Pausing it pauses every session of this executor. */
   root?: string;
   readyMs?: number;
+  /** Called for each process that is started. Missing if the sandbox leaves no port open. */
+  attachPort?: () => AttachedPort;
 };
 
-type RunningExecutor = { connection: ExecutorConnection; tag: string };
+/** A port of the sandbox that leads to named hosts. */
+export type AttachedPort = {
+  /** Connects the port to skein; null if it is a port of the machine. */
+  receiver: { childEnd: number; closeChildEnd: () => void } | null;
+  /** Texts about refused connections, from the oldest on. */
+  refusals: readonly string[];
+  /** Called when the process has ended. */
+  close: () => void;
+};
+
+type RunningExecutor = { connection: ExecutorConnection; tag: string; port: AttachedPort | null };
 
 export type StartedExecutor = Executor & {
   ready: Promise<void>;
@@ -53,7 +65,10 @@ export function startExecutor(options: ExecutorOptions): StartedExecutor {
 
   const open = (): RunningExecutor => {
     const tag = newExecutorTag();
-    return { connection: new ExecutorConnection({ command, env, cwd, readyMs, tag }), tag };
+    const port = options.attachPort?.() ?? null;
+    const connection = new ExecutorConnection({ command, env, cwd, readyMs, tag, port });
+    if (port !== null) void connection.ended.finally(port.close);
+    return { connection, tag, port };
   };
   let current = open();
 
@@ -93,12 +108,14 @@ export function startExecutor(options: ExecutorOptions): StartedExecutor {
       if (signal.aborted) return { text: "cancelled before it ran", isError: true };
       if (isClosed) throw new Fault("executor-gone", "the executor is closed");
       if (current.connection.hasEnded) current = open();
-      const { connection, tag } = current;
+      const { connection, tag, port } = current;
       await connection.ready;
+      const refusedBefore = port?.refusals.length ?? 0;
       const call = (callCount += 1);
       const { env, entry } = callTag(tag, call);
       const request = { call, name, input, session, cwd, env: { ...callOptions.env, ...env }, envTag: entry, separateStreams };
-      return connection.call(request, callOptions);
+      const outcome = await connection.call(request, callOptions);
+      return withRefusals(outcome, port?.refusals.slice(refusedBefore) ?? []);
     },
     abort(message) {
       isClosed = true;
@@ -112,7 +129,14 @@ export function startExecutor(options: ExecutorOptions): StartedExecutor {
 }
 
 /** `tag` is the beginning of the environment entry of every process of its calls. */
-type ConnectionOptions = { command: string[]; env: Record<string, string>; cwd: string; readyMs: number; tag: string };
+type ConnectionOptions = {
+  command: string[];
+  env: Record<string, string>;
+  cwd: string;
+  readyMs: number;
+  tag: string;
+  port: AttachedPort | null;
+};
 type ExecutorProcess = Bun.Subprocess<"pipe", "pipe", "pipe">;
 
 const notStopped: ToolOutcome = { text: "cancelled; the tool did not stop in time, so its executor was ended", isError: true };
@@ -261,12 +285,27 @@ class ExecutorConnection {
 }
 
 /** The process, or the reason why it could not be started. */
-function spawnExecutor({ command, env, cwd }: ConnectionOptions): ExecutorProcess | string {
+function spawnExecutor({ command, env, cwd, port }: ConnectionOptions): ExecutorProcess | string {
+  const receiver = port?.receiver ?? null;
+  // The launcher expects its end of the socket pair as the fourth file.
+  const stdio = ["pipe", "pipe", "pipe", ...(receiver === null ? [] : [receiver.childEnd])] as ["pipe", "pipe", "pipe"];
   try {
-    return Bun.spawn(command, { cwd, env: { ...env, ...runtimeSettings }, stdio: ["pipe", "pipe", "pipe"], detached: true });
+    return Bun.spawn(command, { cwd, env: { ...env, ...runtimeSettings }, stdio, detached: true });
   } catch (error) {
     return `could not be started: ${messageOf(error)}`;
+  } finally {
+    receiver?.closeChildEnd();
   }
+}
+
+const maxRefusals = 3;
+
+/** Calls that run at the same time all get the refusal: the proxy can't know which of them asked. */
+function withRefusals(outcome: ToolOutcome, refusals: readonly string[]): ToolOutcome {
+  const texts = [...new Set(refusals)].slice(0, maxRefusals).map((text) => oneLine(text, 300));
+  if (texts.length === 0) return outcome;
+  const denied = [...(outcome.denied ?? []), ...texts.map((text) => ({ what: "net" as const, text }))];
+  return { ...outcome, text: [outcome.text, ...texts.map((text) => `[${text}]`)].join("\n"), denied };
 }
 
 function interrupted(how: string): ToolOutcome {

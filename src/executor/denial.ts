@@ -65,7 +65,11 @@ function writingAllowed({ policy, writable, temp }: SandboxInfo): string {
 
 const howToAllow = "only the user can allow it, with --net on";
 
-function netText({ policy }: SandboxInfo, isLoopback: boolean): string {
+function netText({ policy, named }: SandboxInfo, isLoopback: boolean): string {
+  if (named !== undefined && !isLoopback) {
+    const hosts = named.hosts.slice(0, maxListedPaths).join(", ");
+    return `network is off (policy ${policy}) except for ${hosts}, which programs reach through the proxy in HTTPS_PROXY and HTTP_PROXY; only the user can name more, with --net`;
+  }
   if (isLoopback) {
     return `network is off (policy ${policy}): 127.0.0.1 reaches only servers that these commands started, no other server of this machine; ${howToAllow}`;
   }

@@ -91,6 +91,15 @@ test("in the sandbox TMPDIR is the private directory, and proxy variables are re
   expect(toolEnvironment(env, { ...bounds, isEnforced: false })).toEqual({ ...env, ...always });
 });
 
+test("with named hosts the proxy of skein replaces the user's own, and servers of the tools are reached without it", () => {
+  const env = { PATH: "/bin", HTTPS_PROXY: "http://user:pass@proxy:1", NO_PROXY: "corp" };
+  const url = "http://127.0.0.1:5";
+  const seen = toolEnvironment(env, { ...bounds, named: { hosts: ["x.org"], port: 5 } });
+  expect(seen).toMatchObject({ HTTPS_PROXY: url, http_proxy: url, all_proxy: url, NO_PROXY: "localhost,127.0.0.1,::1" });
+  expect(toolEnvironment(env, { ...bounds, named: { hosts: ["localhost:3000"], port: 5 } }).no_proxy).toBe("127.0.0.1,::1");
+  expect(toolEnvironment(env, { ...bounds, isEnforced: false, named: { hosts: ["x.org"], port: 5 } }).HTTPS_PROXY).toBe(env.HTTPS_PROXY);
+});
+
 test("with the network off, URLs are passed without user and password", () => {
   const env = { PATH: "/bin", GOPROXY: "https://ada:pw@proxy.corp/go,https://token@other.corp|direct", GOFLAGS: "-mod=mod a@b" };
   const seen = toolEnvironment(env, bounds);

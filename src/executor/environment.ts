@@ -1,5 +1,6 @@
 // Selects the variables of the user's environment that tools may see. It is an allow-list of variables that programs need:
 // credentials, sockets of agents and variables of skein itself are not on it.
+import { parseHostPatterns } from "../kit/flow/host-pattern.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 import { sessionTagVariables } from "../sandbox/enclosing-session.ts";
 
@@ -34,10 +35,22 @@ export function toolEnvironment(env: Record<string, string | undefined>, sandbox
   if (sandbox !== null) allowed.TMPDIR = sandbox.temp;
   if (sandbox?.sessionTag !== undefined) Object.assign(allowed, sessionTagVariables(sandbox.sessionTag));
   if (sandbox?.isEnforced && sandbox.net === "off") removeNetworkSecrets(allowed);
+  if (sandbox?.isEnforced && sandbox.named !== undefined) Object.assign(allowed, proxyVariables(sandbox.named));
   // Without PATH a shell finds only its built-ins.
   allowed.PATH ||= "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
   allowed.AI_AGENT ||= "skein";
   return allowed;
+}
+
+/** Servers of the tools themselves are reached without the proxy, unless the user named that host outside. */
+export function proxyVariables({ hosts, port }: NonNullable<SandboxInfo["named"]>): Record<string, string> {
+  const url = `http://127.0.0.1:${port}`;
+  const named = parseHostPatterns(hosts).map(({ name }) => name);
+  const direct = ["localhost", "127.0.0.1", "::1"].filter((host) => !named.includes(host)).join(",");
+  const variables = { HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: direct };
+  const lowerCase = Object.entries(variables).map(([name, value]) => [name.toLowerCase(), value]);
+  // Node uses these variables only with this one.
+  return { ...variables, ...Object.fromEntries(lowerCase), NODE_USE_ENV_PROXY: "1" };
 }
 
 /** The user and password of a URL, as in GOPROXY. */

@@ -1,5 +1,5 @@
 // Says how much of a policy this machine enforces. It is needed before the first request, so it loads nothing else.
-import type { EnforcedPolicy, Policy } from "../protocol/api/policy.ts";
+import { type EnforcedPolicy, namedHosts, type Policy } from "../protocol/api/policy.ts";
 import type { SandboxSupport, Tier } from "./sandbox-command.ts";
 
 /** The part of a policy that this machine enforces. */
@@ -12,8 +12,21 @@ export function enforcedPolicy(support: SandboxSupport, policy: Policy): Enforce
     return { policy: name, tier: "none", fs: false, net: "on", secrets: false, processes, missing };
   }
   const { tier } = support;
-  const missing = [...gaps[tier], ...(support.lacksLandlock ? gapsWithoutLandlock : [])];
-  return { policy: name, tier, fs: true, net, secrets: true, processes: tier === "namespaces", missing };
+  const hasHosts = namedHosts(policy).length > 0;
+  const missing = [...gaps[tier], ...(support.lacksLandlock ? gapsWithoutLandlock : []), ...(hasHosts ? hostGaps(support) : [])];
+  const reached = hasHosts && canReachNamedHosts(support) ? "hosts" : net;
+  return { policy: name, tier, fs: true, net: reached, secrets: true, processes: tier === "namespaces", missing };
+}
+
+/** Named hosts need one open port. Landlock can leave one open since its version 4. */
+export function canReachNamedHosts({ tier, landlockVersion }: SandboxSupport): boolean {
+  return tier !== "none" && (tier !== "landlock" || landlockVersion >= 4);
+}
+
+/** Landlock limits the number of a port, and not its host. */
+function hostGaps(support: SandboxSupport): string[] {
+  if (support.tier !== "landlock") return [];
+  return [canReachNamedHosts(support) ? "other hosts at the port of skein's proxy" : "named hosts, which can't be reached"];
 }
 
 /** The gaps of each tier. docs/SANDBOX.md explains them. */

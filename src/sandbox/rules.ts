@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
 import { isTooBroad } from "../kit/files/path-status.ts";
-import type { SandboxInfo, Policy, SessionTag } from "../protocol/api/policy.ts";
+import { namedHosts, type Policy, type SandboxInfo, type SessionTag } from "../protocol/api/policy.ts";
 import { planFilePath } from "../protocol/tree/skein-directory.ts";
 import { borrowedObjects, protectedGitPaths } from "./git-paths.ts";
 import { missingSecrets, scratchPaths, secretPaths } from "./known-paths.ts";
@@ -149,10 +149,12 @@ export function sortByDepth(rules: PathRule[]): PathRule[] {
 
 /** The description that the executor gets, to explain what the kernel denies. */
 export function describeSandbox(rules: SandboxRules, policy: Policy, isEnforced: boolean): SandboxInfo {
+  const hosts = namedHosts(policy);
   const pathsWith = (access: PathRule["access"]) => rules.rules.filter((rule) => rule.access === access).map((rule) => rule.path);
   return {
     policy: policy.name,
     net: policy.net,
+    ...(rules.port === undefined || hosts.length === 0 ? {} : { named: { hosts, port: rules.port } }),
     unixSockets: rules.unixSockets,
     writable: pathsWith("write"),
     hidden: pathsWith("none"),

@@ -117,6 +117,13 @@ describe("enforcedPolicy", () => {
   });
 
   test("without a sandbox nothing is reported as enforced, not even the network", () => {
+    const named = { ...defaultPolicy, netHosts: ["x.org"] };
+    const netOf = (...args: Parameters<typeof machine>) => enforcedPolicy(machine(...args), named);
+    expect(netOf("namespaces", "plain")).toMatchObject({ net: "hosts", missing: [] });
+    expect(netOf("landlock", "no", { landlockVersion: 4 })).toMatchObject({ net: "hosts" });
+    expect(netOf("landlock", "no", { landlockVersion: 4 }).missing).toContain("other hosts at the port of skein's proxy");
+    expect(netOf("landlock", "no", { landlockVersion: 3 }).missing).toContain("named hosts, which can't be reached");
+    expect(netOf("none", "no")).toMatchObject({ net: "on", missing: ["fs", "net", "secrets", "processes"] });
     const none = enforcedPolicy(machine("none", "no"), policy("readonly"));
     expect(none).toMatchObject({ tier: "none", fs: false, net: "on", secrets: false, processes: false });
     expect(none.missing).toEqual(["fs", "net", "secrets", "processes"]);

@@ -75,7 +75,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
   };
   const startLoaded = async (turn: SandboxedTurn, key: string): Promise<Executor> => {
     const { startTurnExecutor } = await loadTurnSandbox();
-    const { executor, guards } = startTurnExecutor(ctx, turn, { support: requireSupport(), cleanups });
+    const { executor, guards } = await startTurnExecutor(ctx, turn, { support: requireSupport(), cleanups });
     // The cached probe result is wrong, so the next start probes again.
     executor.ready.catch(() => forgetSandboxSupport(ctx));
     return guardExecutor(executor, guards, { drop: () => pool.drop(key), next: () => get(turn) });

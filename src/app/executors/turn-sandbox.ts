@@ -15,6 +15,7 @@ import { moveLoaderVariables, sandboxCommand, type SandboxSupport } from "../../
 import type { AppContext } from "../app-context.ts";
 import { holdConfiguredPaths, holdGitPlaceholders } from "./git-placeholders.ts";
 import { createGuardWatch, type GuardWatch, lostGuardText } from "./guard-watch.ts";
+import { openHostRoute } from "./host-route.ts";
 import { resolveTurn } from "./resolve-turn.ts";
 import { canGuard, protectionOf, refuseLinks, sandboxes, type SandboxedTurn, supportFor } from "./sandbox-scope.ts";
 import { createScratchDirectory, makeAccessible, removePrivateDirectory } from "./scratch-directory.ts";
@@ -26,24 +27,31 @@ type SandboxDeps = {
   support: SandboxSupport;
   /** Gets the functions that remove what the sandbox leaves. Call them when no process runs in it any more. */
   cleanups: Cleanup[];
+  /** The port of the sandbox that stays open, for the tools of skein. */
+  port?: number | undefined;
 };
 
 const maxTempAgeMs = 7 * 24 * 3_600_000;
 
 /** The guards must be started after it. */
-export function startTurnExecutor(
+export async function startTurnExecutor(
   ctx: AppContext,
   turn: SandboxedTurn,
   deps: SandboxDeps,
-): { executor: StartedExecutor; guards: GuardWatch } {
-  const { rules, info, guards, support } = sandboxFor(ctx, turn, deps);
+): Promise<{ executor: StartedExecutor; guards: GuardWatch }> {
+  const hostRoute = await openHostRoute(ctx, turn.policy, deps.support);
+  const { rules, info, guards, support } = sandboxFor(ctx, turn, { ...deps, port: hostRoute?.port });
   const { args, env } = moveLoaderVariables(toolEnvironment(ctx.env, info));
   const { selfCommand } = ctx;
   const inner = [...args, ...selfCommand, "__executor", JSON.stringify(info)];
   const cwd = turn.directory;
   const sandboxed = sandboxCommand({ command: inner, cwd, rules, support, selfCommand });
   const launch = { command: sandboxed.command, launchEnv: sandboxed.env, env, cwd };
-  return { executor: startExecutor({ ...launch, sandbox: info, root: turn.root }), guards };
+  const ports = hostRoute === null ? {} : { attachPort: hostRoute.attach };
+  const executor = startExecutor({ ...launch, sandbox: info, root: turn.root, ...ports });
+  if (hostRoute !== null) void executor.ready.catch(hostRoute.close);
+  const close = () => executor.close().finally(hostRoute?.close);
+  return { executor: { ...executor, close }, guards };
 }
 
 /** The first process of a pid namespace must reap orphans, which no agent's CLI does. */
@@ -102,7 +110,7 @@ function sandboxFor(ctx: AppContext, namedTurn: SandboxedTurn, deps: SandboxDeps
     env: ctx.env,
     unixSockets: ctx.config.values.unixSockets,
   });
-  const rules: SandboxRules = { ...untagged, sessionTag: sessionTagOf(turn) };
+  const rules: SandboxRules = { ...untagged, ...(deps.port === undefined ? {} : { port: deps.port }), sessionTag: sessionTagOf(turn) };
   const isSandboxed = sandboxes(support, policy);
   // A profile of macOS protects a path by its name, and needs no watch.
   const guards = createGuardWatch(

@@ -116,7 +116,7 @@ function setFlag(args: Args, flag: Flag, word: string | true): void {
 
 function checkValue(flag: Flag, value: string): void {
   if (value === "") throw new Fault("usage", `--${flag.name} needs a value that is not empty`);
-  if (!flag.choices || flag.choices.includes(value)) return;
+  if (!flag.choices || flag.takesOthers || flag.choices.includes(value)) return;
   const nearest = nearestWord(value, flag.choices);
   const hint = flag.hints?.[value] ?? (nearest === null ? undefined : `did you mean "${nearest}"?`);
   throw new Fault("usage", `--${flag.name} can't be "${value}": ${flag.choices.join(", ")}`, hint === undefined ? {} : { hint });

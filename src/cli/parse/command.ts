@@ -17,6 +17,8 @@ export type Flag = {
   valuePattern?: RegExp;
   /** Allowed values, also offered by completion. */
   choices?: readonly string[];
+  /** The command itself checks values that are no choice. */
+  takesOthers?: boolean;
   /** Other words for a choice. */
   synonyms?: Readonly<Record<string, string>>;
   /** Hints for words that are no choice. */

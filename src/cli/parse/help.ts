@@ -74,7 +74,7 @@ function flagWords(flag: Flag): string {
 }
 
 function flagText(flag: Flag): string {
-  const choices = flag.choices ? ` [${flag.choices.join("|")}]` : "";
+  const choices = flag.choices && !flag.takesOthers ? ` [${flag.choices.join("|")}]` : "";
   return `${flag.summary}${choices}${flag.repeat ? " (may be repeated)" : ""}`;
 }
 

@@ -24,6 +24,14 @@ describe("the policy of a sub-session", () => {
     expect(narrowPolicy(policy(), { network: false }, location)).toEqual(policy());
   });
 
+  test("a sub-session has the named hosts of its parent, or none, and never all", () => {
+    const parent = policy({ netHosts: ["x.org"] });
+    expect(narrowPolicy(parent, {}, location)).toEqual(parent);
+    expect(narrowPolicy(parent, { readonly: true }, location).netHosts).toEqual(["x.org"]);
+    expect(narrowPolicy(parent, { network: false }, location)).toEqual(policy());
+    expect(() => narrowPolicy(parent, { network: true }, location)).toThrow("the network is off");
+  });
+
   test("a sub-session of a planning turn is readonly", () => {
     expect(narrowPolicy(policy({ name: "plan", sandbox: "required", allowWrite: [] }), {}, location)).toEqual(
       policy({ name: "readonly", sandbox: "required", allowWrite: [] }),

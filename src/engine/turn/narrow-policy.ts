@@ -39,6 +39,7 @@ function readOnly(policy: Policy): Policy {
 
 /** Policy `full` has no sandbox, so its network can't be turned off. */
 function withoutNetwork(policy: Policy): Policy {
-  if (policy.name !== "full") return { ...policy, net: "off" };
+  const { netHosts: _hosts, ...others } = policy;
+  if (policy.name !== "full") return { ...others, net: "off" };
   throw new Fault("usage", "sandbox.network can't be false: policy full has no sandbox");
 }

@@ -13,6 +13,8 @@ export type Policy = {
   name: PolicyName;
   sandbox: SandboxMode;
   net: "on" | "off";
+  /** Hosts that tools may reach while the network is off, see `host-pattern.ts`. Missing: none. */
+  netHosts?: string[];
   /** Paths besides the project that tools may write. */
   allowWrite: string[];
   /** Directories besides the project that belong to the work. */
@@ -26,6 +28,11 @@ export function isOffline({ name, net }: Policy): boolean {
   return net === "off" && name !== "full";
 }
 
+/** The hosts that tools may reach besides those of the agent's vendor; empty if the network is on, and if it is off for all. */
+export function namedHosts(policy: Policy): readonly string[] {
+  return isOffline(policy) ? (policy.netHosts ?? []) : [];
+}
+
 /** Marks the processes of a session: the topmost session of the run, and whether it may start skein again. */
 export type SessionTag = { session: string; nesting: boolean };
 
@@ -36,6 +43,8 @@ export type EnclosingSession = { session: string | null; nesting: boolean };
 export type SandboxInfo = {
   policy: PolicyName;
   net: "on" | "off";
+  /** Hosts that can be reached while the network is off, through a proxy at this port of 127.0.0.1. Missing: none. */
+  named?: { hosts: readonly string[]; port: number };
   unixSockets: boolean;
   /** Real paths of directories and files that may be written, including `temp`. */
   writable: string[];

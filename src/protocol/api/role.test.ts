@@ -53,6 +53,8 @@ describe("the policy", () => {
   test("a role can turn the network off, but not on", () => {
     expect(narrowed({ ...defaultPolicy, net: "on" }, { net: "off" }).net).toBe("off");
     expect(narrowed(defaultPolicy, { net: "on" }).net).toBe("off");
+    const named: Policy = { ...defaultPolicy, netHosts: ["x.org"] };
+    expect([narrowed(named, { net: "off" }), narrowed(named, { net: "on" })]).toEqual([defaultPolicy, named]);
   });
 
   test("a role can't turn the network off under policy full", () => {

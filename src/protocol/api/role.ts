@@ -59,11 +59,13 @@ export function narrowTurn<Turn extends NarrowableTurn>(turn: Turn, role: Role, 
 /** A policy that may write nothing requires a sandbox. */
 function narrowPolicyToRole(policy: Policy, role: Role, explicitFields: readonly RoleField[]): Policy {
   const name = explicitFields.includes("policy") ? policy.name : narrowerPolicy(policy.name, role.policy);
-  const net = role.net === "off" && name !== "full" && !explicitFields.includes("net") ? "off" : policy.net;
-  if (name === policy.name) return { ...policy, net };
+  const isNetOff = role.net === "off" && name !== "full" && !explicitFields.includes("net");
+  const { netHosts: _hosts, ...others } = policy;
+  const withNet: Policy = isNetOff ? { ...others, net: "off" } : policy;
+  if (name === policy.name) return withNet;
   const sandbox =
     explicitFields.includes("sandbox") && policy.sandbox !== "off" ? policy.sandbox : name === "workspace" ? "auto" : "required";
-  return { ...policy, name, net, sandbox, allowWrite: name === "workspace" ? policy.allowWrite : [] };
+  return { ...withNet, name, sandbox, allowWrite: name === "workspace" ? policy.allowWrite : [] };
 }
 
 /** Prefers a tool level to a list of names: external agents have their own tools and accept only a level. */

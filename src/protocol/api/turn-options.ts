@@ -136,6 +136,7 @@ export function turnSettingSchemas({ z, is }: Pick<SchemaTools, "z" | "is">) {
     policy: z.enum(policyNames),
     sandbox: z.enum(sandboxModes).nullable(),
     net: z.enum(["on", "off"]),
+    netHosts: z.array(z.string()).readonly(),
     allowWrite: z.array(z.string()).readonly(),
     maxSteps: is.count.nullable(),
     maxTokens: is.count.nullable(),
@@ -213,7 +214,7 @@ const turnOptions = {
   policy: {
     bare: defaultPolicy,
     configured: (settings) => configuredPolicy(settings),
-    configKey: { name: "policy", sandbox: "sandbox", net: "net", allow_write: "allow_write" },
+    configKey: { name: "policy", sandbox: "sandbox", net: "net", net_hosts: "net_hosts", allow_write: "allow_write" },
     schema: ({ is }) => is.policy.prefault({}),
   },
   nesting: { bare: false, schema: ({ is }) => is.falseByDefault },
@@ -340,6 +341,7 @@ export function configuredPolicy(settings: TurnSettings, requested: PolicyName |
     name,
     sandbox: settings.sandbox ?? (canWrite ? "auto" : "required"),
     net: name === "full" ? "on" : settings.net,
+    ...(settings.netHosts.length > 0 ? { netHosts: [...settings.netHosts] } : {}),
     allowWrite: canWrite ? [...settings.allowWrite] : [],
     addDirs: [],
   };

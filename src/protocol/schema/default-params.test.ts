@@ -15,6 +15,7 @@ const configured: Settings = {
   policy: "full",
   sandbox: "required",
   net: "on",
+  netHosts: ["x.org"],
   allowWrite: ["/a"],
   maxSteps: 7,
   maxTokens: 700,

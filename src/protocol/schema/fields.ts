@@ -1,6 +1,7 @@
 // Building blocks of schemas: objects whose JSON fields are snake_case, and bounded texts, paths, counts and times.
 import { z } from "zod";
 import { policyNames, sandboxModes, toolLevels, defaultPolicy } from "../api/policy.ts";
+import { parseHostPattern } from "../../kit/flow/host-pattern.ts";
 import { snakeCase } from "../json/field-names.ts";
 
 /** The type of zod, for tables outside of this folder, which must not import zod. */
@@ -83,6 +84,11 @@ export const policy = fields({
   name: z.enum(policyNames).default(defaultPolicy.name),
   sandbox: z.enum(sandboxModes).default(defaultPolicy.sandbox),
   net: z.enum(["on", "off"]).default(defaultPolicy.net),
+  netHosts: z
+    .array(name.refine((text) => parseHostPattern(text) !== null, "must be a host such as example.com, example.com:8080 or *.example.com"))
+    .max(100)
+    .optional()
+    .describe("hosts that tools may reach while the network is off"),
   allowWrite: z.array(path).max(1_000).default([]),
   addDirs: z.array(path).max(1_000).default([]),
 });

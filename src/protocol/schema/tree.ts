@@ -43,7 +43,9 @@ export const enforcedPolicy = fields({
   policy: z.enum(policyNames),
   tier: z.enum(["namespaces", "landlock", "seatbelt", "none"]),
   fs: z.boolean(),
-  net: z.enum(["off", "gateway", "vendor", "on"]),
+  net: z
+    .enum(["off", "gateway", "vendor", "hosts", "on"])
+    .describe("`hosts`: only the hosts that the policy names, and those of the agent's vendor"),
   secrets: z.boolean(),
   processes: z.boolean(),
   missing: texts.describe("rules of the policy that the kernel does not enforce here"),

@@ -10,12 +10,12 @@ import { setPolicy } from "./planning.ts";
 
 export const settingEffects: EffectHandlers<"net" | "policy" | "model" | "agent" | "list"> = {
   /** Each policy has its own setting of the network. */
-  net: ({ turn, policies, send }, { net }) => {
+  net: ({ turn, policies, send }, { net, hosts }) => {
     if (turn.policy.name === "full" && net === "off") {
       send({ type: "set", fields: { net: "on" } });
       return send({ type: "notice", text: "policy full has no sandbox, so its network can't be turned off" });
     }
-    const changed = { ...turn.policy, net };
+    const changed = { ...turn.policy, net, ...(hosts === undefined ? {} : { netHosts: hosts }) };
     for (const slot of Object.keys(policies) as PolicySlot[]) if (policies[slot] === turn.policy) policies[slot] = changed;
     turn.policy = changed;
   },

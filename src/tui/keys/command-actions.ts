@@ -1,4 +1,5 @@
 // The actions of screen commands. Each returns the next state and effects, and does nothing else.
+import { parseHostPattern } from "../../kit/flow/host-pattern.ts";
 import { emptyEditLine } from "../../kit/text/line-edit.ts";
 import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import { slashTable, type SlashName } from "../../protocol/api/slash-commands.ts";
@@ -145,12 +146,13 @@ export function enterBlock(state: State): UpdateResult {
 }
 
 export function setNet(state: State, value: string): UpdateResult {
-  if (value !== "" && value !== "on" && value !== "off")
-    return step(withNotice(state, `net takes on or off, not "${oneLine(value, 40)}"`, "error"));
-  const net = value === "" ? (state.net === "on" ? "off" : "on") : value;
-  const change = `network ${net} for the tools of the next turn`;
+  const hosts = value === "" || value === "on" ? undefined : value === "off" ? [] : value.split(/[\s,]+/).filter((host) => host !== "");
+  if (hosts?.some((host) => parseHostPattern(host) === null))
+    return step(withNotice(state, `net takes on, off or hosts, not "${oneLine(value, 40)}"`, "error"));
+  const net = value === "" ? (state.net === "on" ? "off" : "on") : value === "on" ? "on" : "off";
+  const change = `network ${hosts?.length ? `of ${oneLine(hosts.join(", "), 100)}` : net} for the tools of the next turn`;
   const text = state.activity === null ? change : `${change}; this turn keeps its network`;
-  return step(withNotice({ ...state, net }, text), { type: "net", net });
+  return step(withNotice({ ...state, net }, text), { type: "net", net, ...(hosts === undefined ? {} : { hosts }) });
 }
 
 /** Opens the whole message in an editor: labels of long pastes become their texts. */

@@ -252,7 +252,8 @@ export type Effect =
   | TreeEffect
   | AgentsEffect
   | SessionsEffect
-  | { type: "net"; net: "on" | "off" }
+  /** Without `hosts` the named hosts stay. */
+  | { type: "net"; net: "on" | "off"; hosts?: string[] }
   | { type: "plan"; isOn: boolean }
   | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "read finished plan" | "list asks" | "read costs" }
   | { type: "hub" | "redraw" | "suspend" | "quit" }

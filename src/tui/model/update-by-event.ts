@@ -100,7 +100,7 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
     case "snapshot.ended":
       return { ...state, isRecordingFiles: event.type === "snapshot.started" };
     case "tool.denied":
-      return withNotice(state, event.what === "net" ? netDeniedText(state) : oneLine(event.text, 300), "error");
+      return withNotice(state, deniedText(state, event), "error");
     case "model.retried":
       return withNotice(
         { ...state, transcript: withoutWriting(transcript), activity: "retrying" },
@@ -148,7 +148,8 @@ function withAskEvent(state: State, { type, ask }: Extract<Event, { type: "ask.o
 }
 
 /** The result of the call has the whole reason. One row has room for the next step. */
-function netDeniedText({ bindings }: State): string {
+function deniedText({ bindings, turnNet }: State, { what, text }: Extract<Event, { type: "tool.denied" }>): string {
+  if (what !== "net" || turnNet?.net === "hosts") return oneLine(text, 300);
   return `the network of tools is off: ${hintFor(bindings, "net")} on turns it on for the next turn`;
 }
 

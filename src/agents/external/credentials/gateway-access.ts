@@ -1,8 +1,10 @@
 // Vendor access with a key: the CLI sends its requests to our gateway, which holds the key and counts the usage.
 import type { Endpoint } from "../../../models/model.ts";
-import { isOffline } from "../../../protocol/api/policy.ts";
+import { isOffline, namedHosts } from "../../../protocol/api/policy.ts";
 import type { UsageEstimate } from "../../../protocol/api/ports.ts";
 import { countedTokens, zeroUsage } from "../../../protocol/tree/usage.ts";
+import { proxyVariables } from "../../../executor/environment.ts";
+import { upstreamProxy } from "../../../sandbox/proxy/upstream-proxy.ts";
 import { createPortReceiver } from "../../../sandbox/namespace-port.ts";
 import { stepLimitError } from "../../native/request/request-size.ts";
 import { tokensIn } from "../../../kit/text/bytes-per-token.ts";
@@ -18,6 +20,7 @@ const lastOutputMs = 250;
 export async function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]): Promise<VendorAccess> {
   const { deps, input, hooks, usage } = access;
   const { isSandboxed, hasOwnNetwork } = deps.sandboxStatus(input);
+  const hosts = isSandboxed ? namedHosts(input.policy) : [];
   let requestCount = 0;
   const gateway = new Gateway({
     endpoints,
@@ -25,6 +28,7 @@ export async function openGatewayAccess(access: AccessRequest, endpoints: Endpoi
     ready: hooks.ready,
     pauseGate: hooks.pauseGate,
     isOffline: isOffline(input.policy),
+    named: hosts.length === 0 ? null : { hosts, through: (host) => upstreamProxy(deps.env, host), onRefused: hooks.onRefused },
     reserve: async (request) => {
       const stepError = stepLimitError(requestCount, input.limits);
       if (stepError === null) requestCount += 1;
@@ -50,7 +54,8 @@ export async function openGatewayAccess(access: AccessRequest, endpoints: Endpoi
       if (portReceiver !== null)
         void portReceiver.receive(stop.signal).then((file) => (file === null ? undefined : gateway.listen({ fd: file })));
     },
-    env: {},
+    // The gateway itself is at 127.0.0.1, and must not be asked for through the proxy.
+    env: hosts.length === 0 ? {} : proxyVariables({ hosts: hosts.filter((host) => !host.startsWith("127.0.0.1")), port }),
     signInFile: null,
     // The gateway counts the answers. Only the running total of the CLI's session must be saved.
     report: (event, model) => (event.type === "answer" ? Promise.resolve() : usage.add(event, model)),

@@ -4,17 +4,17 @@ import { closeSync } from "node:fs";
 import { openRegularFile } from "../../../kit/files/safe-file.ts";
 import { loadLibc } from "../../../kit/process/libc.ts";
 import { Fault } from "../../../protocol/api/error.ts";
-import { isOffline } from "../../../protocol/api/policy.ts";
+import { isOffline, namedHosts } from "../../../protocol/api/policy.ts";
 import { callsOf } from "../../../protocol/tree/node.ts";
-import { createPortReceiver } from "../../../sandbox/namespace-port.ts";
+import { proxyVariables } from "../../../executor/environment.ts";
+import { openProxyRoute } from "../../../sandbox/proxy/proxy-route.ts";
+import { upstreamProxy } from "../../../sandbox/proxy/upstream-proxy.ts";
 import { subtractSpent } from "../../../protocol/tree/usage.ts";
 import { stepLimitError } from "../../native/request/request-size.ts";
 import type { Adapter } from "../adapters/adapter.ts";
 import type { SignInUse } from "./find-credential.ts";
 import type { AccessRequest, VendorAccess, VendorAccessHooks } from "./vendor-access.ts";
-import type { SocketListener } from "../gateway/join-sockets.ts";
 import { innerPort } from "./gateway-access.ts";
-import { upstreamProxy } from "./upstream-proxy.ts";
 
 const lockPollMs = 100;
 const waitNoticeMs = 60_000;
@@ -26,9 +26,19 @@ export async function openProxyAccess(request: AccessRequest, use: SignInUse): P
   if (isRestricted && !isSandboxed) throw unsandboxedSignIn(adapter);
   const unlock = use.file?.isExclusive ? await lockSignInFile(use.file.path, adapter, hooks) : () => {};
   try {
-    const route = isRestricted ? await openProxyRoute(request, hasOwnNetwork) : null;
+    const hosts = namedHosts(input.policy);
+    const route = isRestricted
+      ? await openProxyRoute({
+          innerPort: hasOwnNetwork ? innerPort : null,
+          hosts,
+          vendorHosts: adapter.signIn?.hosts ?? [],
+          through: (host) => upstreamProxy(deps.env, host),
+          onRefused: hosts.length === 0 ? undefined : hooks.onRefused,
+        })
+      : null;
     const url = `http://127.0.0.1:${route?.port}`;
-    const proxy: Record<string, string> = route === null ? {} : { HTTPS_PROXY: url, https_proxy: url };
+    const ownProxy: Record<string, string> = route === null ? {} : { HTTPS_PROXY: url, https_proxy: url };
+    const proxy = route === null || hosts.length === 0 ? ownProxy : proxyVariables({ hosts, port: route.port });
     return {
       endpoint: null,
       port: route?.port ?? null,
@@ -64,35 +74,6 @@ export function unsandboxedSignIn(adapter: Adapter): Fault {
   return new Fault("sandbox-unavailable", message, {
     hint: "allow the network with --net on, or set an API key; skein doctor says why",
   });
-}
-
-type ProxyRoute = { port: number; portReceiver: VendorAccess["portReceiver"]; close: () => void };
-
-/** In the CLI's own network namespace the proxy listens on its loopback, else on the machine's. */
-async function openProxyRoute({ adapter, deps }: AccessRequest, hasOwnNetwork: boolean): Promise<ProxyRoute> {
-  const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamProxy(deps.env, host) };
-  const { startVendorProxy } = await import("./vendor-proxy.ts");
-  if (!hasOwnNetwork) {
-    const { port, close } = await startVendorProxy({ listen: { port: 0 }, ...options });
-    return { port, portReceiver: null, close };
-  }
-  const portReceiver = createPortReceiver();
-  const stop = new AbortController();
-  let proxy: SocketListener | null = null;
-  const listen = async () => {
-    const file = await portReceiver.receive(stop.signal);
-    if (file === null) return;
-    proxy = await startVendorProxy({ listen: { fd: file }, ...options });
-    if (stop.signal.aborted) proxy.close();
-  };
-  // After a failure nothing listens on the port, and the CLI reports that.
-  void listen().catch(() => undefined);
-  const close = () => {
-    stop.abort();
-    portReceiver.close();
-    proxy?.close();
-  };
-  return { port: innerPort, portReceiver, close };
 }
 
 /** Locks the sign-in file itself: every skein on this machine then waits, and a killed one leaves no lock behind. */

@@ -66,6 +66,8 @@ export type VendorAccessHooks = {
   onBudgetUsedUp: (error: TurnError) => void;
   /** Called for every chunk of an answer, so that the turn does not count as idle. */
   onBytes: () => void;
+  /** Called for every connection that our proxy refuses, with the reason. */
+  onRefused: (text: string) => void;
   /** Called about once a minute while the CLI can't be started yet, with the reason. */
   onWait: (message: string) => void;
 };
@@ -136,6 +138,7 @@ export function enforcedWithAccess(
   { policy, model, enforced }: { policy: Policy; model: string | null; enforced: EnforcedPolicy },
 ): EnforcedPolicy {
   const { kind } = findCredential(adapter, deps, model);
+  if (enforced.net === "hosts") return enforced;
   if (kind !== "sign-in") return enforced.net === "off" ? { ...enforced, net: "gateway" } : enforced;
   if (enforced.net === "off") return { ...enforced, net: "vendor" };
   if (policy.net === "off" && policy.name !== "full") throw unsandboxedSignIn(adapter);

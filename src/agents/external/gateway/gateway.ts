@@ -1,6 +1,7 @@
 // A server on the loopback that a CLI uses as its vendor. It replaces the turn's token by the real key, forwards every
 // byte as it comes, and counts the usage. It reaches only the vendor paths in routes.ts.
 import { closeSync } from "node:fs";
+import type { Socket } from "node:net";
 import { isSameToken } from "../../../kit/flow/loopback.ts";
 import type { PauseGate } from "../../../kit/flow/pause-gate.ts";
 import { readVendorError } from "../../../models/error-response.ts";
@@ -13,7 +14,8 @@ import type { SettleReservation } from "../../../protocol/api/ports.ts";
 import type { Spent } from "../../../protocol/tree/usage.ts";
 import { outputLimit, readAtMost, readRequestBody } from "./request-body.ts";
 import { type LedgerEntry, Ledger, type MeteredRequest, type Price } from "./ledger.ts";
-import type { ListenTarget } from "./join-sockets.ts";
+import type { HostProxyOptions } from "../../../sandbox/proxy/host-proxy.ts";
+import type { ListenTarget } from "../../../sandbox/proxy/join-sockets.ts";
 import { Meter } from "./meter.ts";
 import { errorAnswer, forwardedHeaders, matchRoute, authTokens, vendorHeaders, vendorUrl, guessWire } from "./routes.ts";
 
@@ -24,6 +26,8 @@ export type GatewayOptions = {
   price: Price;
   /** The network is off: requests that make the vendor fetch an address are refused. */
   isOffline?: boolean;
+  /** Hosts besides the vendor that the port of the CLI leads to; null: none. */
+  named?: Pick<HostProxyOptions, "hosts" | "through" | "onRefused"> | null;
   /** No request is forwarded before this resolves. */
   ready?: Promise<void>;
   /** While the gate is paused, no request and no byte of an answer is forwarded. */
@@ -68,11 +72,15 @@ export class Gateway {
    * a bounded number of connections, which Bun.serve can't do.
    */
   async listen(target: ListenTarget): Promise<number> {
-    const { connectAndJoin, listenForSockets } = await import("./join-sockets.ts");
+    const { connectAndJoin, listenForSockets } = await import("../../../sandbox/proxy/join-sockets.ts");
+    const { startHostProxy } = this.#options.named ? await import("../../../sandbox/proxy/host-proxy.ts") : { startHostProxy: null };
     if (this.#isClosed && "fd" in target) closeSync(target.fd);
     if (this.#isClosed) return 0;
     const address = { host: "127.0.0.1", port: this.#server.port! };
-    const listener = await listenForSockets(target, (socket) => connectAndJoin(address, socket));
+    const onOther = (socket: Socket, bytes?: Buffer) => connectAndJoin(address, socket, bytes);
+    const listener = await (startHostProxy && this.#options.named
+      ? startHostProxy({ listen: target, ...this.#options.named, onOther })
+      : listenForSockets(target, onOther));
     if (this.#isClosed) listener.close();
     else this.#listeners.push(listener);
     return listener.port;

@@ -133,6 +133,18 @@ function warn(emit: Emit, message: string): void {
   emit({ type: "transient", event: { type: "warning.raised", message } });
 }
 
+const maxRefusals = 20;
+
+/** For refused connections: a program may try the same host again and again. */
+function warnOnce(emit: Emit): (message: string) => void {
+  const seen = new Set<string>();
+  return (message) => {
+    if (seen.has(message) || seen.size >= maxRefusals) return;
+    seen.add(message);
+    warn(emit, message);
+  };
+}
+
 type CliOutcome = { end: TurnEnd; isSessionLost: boolean };
 
 async function runOnce(turn: CliTurn, program: AgentProgram, cliSession: CliSessionStart | null): Promise<CliOutcome> {
@@ -149,6 +161,7 @@ async function runOnce(turn: CliTurn, program: AgentProgram, cliSession: CliSess
     budget: context,
     onBudgetUsedUp: stop.withError,
     onBytes: context.keepAlive,
+    onRefused: warnOnce(emit),
     onWait: (message) => warn(emit, message),
   });
   try {

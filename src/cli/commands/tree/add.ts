@@ -11,6 +11,7 @@ import type { Args, CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { reportCommand } from "../report-command.ts";
+import { isOffline, namedHosts } from "../../../protocol/api/policy.ts";
 import { policyFlags, resolvePolicy, readPolicyFlags, type PolicyFlagValues } from "../run/policy-flags.ts";
 
 type Source = { name: string; value: string; summary: string; needsNetwork: boolean; command: (identifier: string) => string };
@@ -70,7 +71,9 @@ async function addFrom({ api, ctx, session }: AddTarget, args: Args, policyValue
   const value = args.flags[source.name] as string;
   const identifier = source.name === "file" ? absolutePath(value, ctx) : value;
   const policy = resolvePolicy(policyValues, await api.config.values(), "minimal");
-  if (policy.net === "off" && source.needsNetwork)
+  // The proxy to named hosts carries HTTP only.
+  const isReachable = !isOffline(policy) || (source.name === "http" && namedHosts(policy).length > 0);
+  if (source.needsNetwork && !isReachable)
     throw new Fault("usage", `the network is off, and --${source.name} needs it`, { hint: "add --net on" });
   const copies = { source: source.name, identifier };
   let node: Node | null = null;

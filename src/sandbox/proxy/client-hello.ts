@@ -1,4 +1,6 @@
-// Reads the first message of a TLS connection: the name of the server that the client asks for. Pure.
+// Reads the first message of a TLS connection: the name of the server that the client asks for.
+import { isIP, type Socket } from "node:net";
+import { readUntil } from "./read-head.ts";
 
 export type ClientHello = {
   /** In lower case; null if the client names no server. */
@@ -7,7 +9,7 @@ export type ClientHello = {
   hasHiddenName: boolean;
 };
 
-export const maxHelloBytes = 32 * 1024;
+const maxHelloBytes = 32 * 1024;
 const maxRecords = 16;
 
 const handshakeRecord = 22;
@@ -82,3 +84,26 @@ function serverNameIn(list: Buffer): string {
     throw new RangeError("the list of server names is not one name");
   return list.toString("latin1", 5).toLowerCase();
 }
+
+/** The first bytes of a tunnel, up to the end of the first TLS message; `other` is not TLS. */
+export type FirstBytes = { kind: "tls"; hello: ClientHello; bytes: Buffer } | { kind: "other"; bytes: Buffer };
+
+/** Null if the connection ends before, or sends a TLS message that can't be read. */
+export async function readHello(socket: Socket, early: Buffer): Promise<FirstBytes | null> {
+  const isEnough = (bytes: Buffer) =>
+    bytes[0] !== handshakeRecord || bytes.length > maxHelloBytes || readClientHello(bytes) !== "incomplete";
+  const bytes = await readUntil(socket, { early, isEnough });
+  if (bytes === null) return null;
+  if (bytes[0] !== handshakeRecord) return { kind: "other", bytes };
+  const hello = readClientHello(bytes);
+  return hello === null || hello === "incomplete" ? null : { kind: "tls", hello, bytes };
+}
+
+/** Whether the TLS message asks for this host. Clients name no server if its host is an address. */
+export function asksFor({ serverName, hasHiddenName }: ClientHello, host: string): boolean {
+  if (hasHiddenName) return false;
+  return serverName === host || (serverName === null && isIP(host) !== 0);
+}
+
+/** The TLS alert for a server name that is not served. */
+export const unrecognizedName = Buffer.from([21, 3, 3, 0, 2, 2, 112]);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { connect } from "node:tls";
 import { createServer } from "node:net";
-import { clientHello } from "../../../../test/support/client-hello.ts";
+import { clientHello } from "../../../test/support/client-hello.ts";
 import { readClientHello } from "./client-hello.ts";
 
 test("the name of the server is read, also from several records", () => {

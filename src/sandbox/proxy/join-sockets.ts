@@ -2,9 +2,11 @@
 // Load it after a CLI was started: importing node:net takes milliseconds.
 import { connect, createServer, type Socket } from "node:net";
 
-/** Joins `socket` to a new connection. */
-export function connectAndJoin(address: { host: string; port: number }, socket: Socket): void {
-  joinSockets(socket, connect({ ...address, allowHalfOpen: true, noDelay: true }));
+/** Joins `socket` to a new connection. `early` has bytes that were read from it before. */
+export function connectAndJoin(address: { host: string; port: number }, socket: Socket, early?: Buffer): void {
+  const other = connect({ ...address, allowHalfOpen: true, noDelay: true });
+  if (early !== undefined) other.write(early);
+  joinSockets(socket, other);
 }
 
 export function joinSockets(one: Socket, other: Socket): void {
