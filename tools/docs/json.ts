@@ -6,6 +6,7 @@ import * as printed from "../../src/protocol/schema/printed.ts";
 import * as results from "../../src/protocol/schema/results.ts";
 import * as setup from "../../src/protocol/schema/setup.ts";
 import * as team from "../../src/protocol/schema/team-views.ts";
+import * as worktrees from "../../src/protocol/schema/worktrees.ts";
 import { fillTemplate, markdownTable, type SchemaNode } from "./template.ts";
 
 type Section = readonly [title: string, intro: string, schema: z.ZodType];
@@ -34,6 +35,9 @@ const sections: readonly Section[] = [
   ["purge", "`purge --json` prints one.", results.purgeReport],
   ["files diff", "`files diff --json` prints one.", printed.printedDiff],
   ["files restore", "`files restore --json` prints one.", printed.printedRestore],
+  ["merge", "`merge --json` prints one.", worktrees.printedMerge],
+  ["worktrees", "`worktrees --json` prints an array, the latest first.", worktrees.worktreeInfo],
+  ["worktrees clean", "`worktrees clean --json` prints one.", worktrees.worktreeCleanResult],
   ["undo and redo", "`undo --json` and `redo --json` print one.", printed.printedUndo],
   ["search", "`search --json` prints an array.", results.foundNode],
   ["diff", "`diff --json` prints one.", results.branchComparison],

@@ -14,6 +14,8 @@ const commandGroups: readonly { title: string | null; entries: readonly CommandE
       { names: ["exec"], load: async () => (await import("./run/exec.ts")).exec },
       { names: ["undo"], load: async () => (await import("./tree/undo.ts")).undo },
       { names: ["redo"], load: async () => (await import("./tree/undo.ts")).redo },
+      { names: ["merge"], load: async () => (await import("./worktrees/merge.ts")).merge },
+      { names: ["worktrees"], load: async () => (await import("./worktrees/worktrees.ts")).worktrees },
       { names: ["demo"], load: async () => (await import("./run/demo.ts")).demo },
     ],
   },

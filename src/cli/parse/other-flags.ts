@@ -74,7 +74,6 @@ export const otherFlags: readonly OtherFlag[] = [
     hint: 'name it in the task, or pipe it: skein run "review this" < file',
   },
   { typed: ["-o", "--output-last-message"], problem: "the answer goes to stdout", hint: "skein run ... > file, or --output-format json" },
-  { typed: ["-w", "--worktree"], problem: "skein makes worktrees for teams only", hint: "git worktree add ../other && skein -C ../other" },
   {
     typed: ["--effort", "--reasoning-effort", "--thinking", "--variant"],
     problem: "the effort is part of the model",

@@ -38,7 +38,7 @@ export const otherWords: readonly OtherWord[] = [
   { typed: ["rewind", "rollback", "revert"], means: "undo" },
   { typed: ["checkout", "switch"], means: "use" },
   { typed: ["mv", "session rename", "sessions rename"], means: "rename" },
-  { typed: ["merge", "cherry-pick"], means: "graft" },
+  { typed: ["cherry-pick"], means: "graft" },
   { typed: ["find", "grep", "session search", "sessions search"], means: "search" },
   { typed: ["compare"], means: "diff" },
   { typed: ["gc", "prune"], means: "purge" },
@@ -88,7 +88,7 @@ export const otherWords: readonly OtherWord[] = [
     problem: "an agent's changes are in the project already",
     hint: "`skein files diff <session>` shows them, `skein undo` takes the last turn back",
   },
-  { typed: ["worktree"], problem: "skein makes worktrees for teams only", hint: "git worktree add ../other && skein -C ../other" },
+  { typed: ["worktree"], means: "worktrees" },
   {
     typed: ["clear", "reset"],
     problem: "a conversation is never cleared",

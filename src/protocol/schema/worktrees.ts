@@ -74,9 +74,9 @@ const diffFields = {
   problem: nullableText.describe("what is not part of the work, such as files in a submodule"),
 };
 
-export const worktreeDiff = fields({ ...diffFields, now: commit.describe("the project's files now"), patch: z.string() }).meta({
-  id: "Worktree diff",
-});
+const shownFields = { ...diffFields, now: commit.describe("the project's files now"), patch: z.string() };
+export const worktreeDiff = fields(shownFields).meta({ id: "Worktree diff" });
+export const printedMerge = fields({ ...shownFields, merged: z.boolean() });
 export type WorktreeDiff = z.output<typeof worktreeDiff>;
 
 export const worktreeMerge = fields({ ...diffFields, mergedAt: time }).meta({ id: "Worktree merge" });

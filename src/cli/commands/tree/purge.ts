@@ -4,6 +4,7 @@ import type { PurgeReport } from "../../../protocol/api/api.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { durationFlag } from "../../parse/args.ts";
 import { printableLabel } from "../../print/session-label.ts";
+import { sizeText } from "../../terminal/size-text.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
 import { reportCommand } from "../report-command.ts";
 
@@ -55,10 +56,4 @@ function reportText(report: PurgeReport, style: Style): string {
   const counts = [pluralize(sessions.length, "session"), ...nouns.map((noun) => pluralize(report[`${noun}s`], noun))].join(", ");
   const keptText = keptNodes > 0 ? style.dim(`${pluralize(keptNodes, "node")} stay because other sessions need them\n`) : "";
   return `${listed}${dryRun ? "would free" : "freed"} ${sizeText(bytes)}: ${counts}\n${keptText}`;
-}
-
-function sizeText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
-  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;
 }

@@ -10,7 +10,7 @@ const summaries: Record<string, string> = {
 
 const tuiRunFlagNames = new Set(
   (
-    "model agent provider role continue resume system append-system no-context-files tool-level tools no-spawn allow-nesting " +
+    "model agent provider role continue resume worktree with-changes with-ignored system append-system no-context-files tool-level tools no-spawn allow-nesting " +
     "policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd max-children timeout at-limit wait-at-most check no-check check-timeout transcript-dir cd trust no-trust task"
   ).split(" "),
 );

@@ -57,7 +57,11 @@ first message. docs/KEYS.md lists the keys; /help shows them.`,
       });
     const hub = flags.text("hub");
     if (hub !== null) (await import("./connect-hub.ts")).checkHubTarget(hub);
-    return openTui(flags, ctx, { query, task, isNew: flags.on("new") || (task !== null && chosen.length === 0) });
+    return openTui(flags, ctx, {
+      query,
+      task,
+      isNew: flags.on("new") || ((task !== null || flags.worktree !== null) && chosen.length === 0),
+    });
   },
 };
 
