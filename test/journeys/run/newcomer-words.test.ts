@@ -38,7 +38,7 @@ const lines: Line[] = [
   ["claude stop abc", "kill"],
   ["claude logs abc", "logs"],
   ["claude attach abc", "attach"],
-  ["claude -w", /git worktree add/],
+  ["claude -w", /the screen needs a terminal/],
   // codex
   ["codex login", "auth"],
   ["codex logout", /skein auth status/],
