@@ -5,14 +5,17 @@ import { Fault } from "../../protocol/api/error.ts";
 import { slashNameOf, slashTable, type SlashEntry, type SlashName } from "../../protocol/api/slash-commands.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
 import { tableText } from "../terminal/table.ts";
-import type { Repl } from "./repl.ts";
+import type { Repl, SendMessage } from "./repl.ts";
+import { clear, compact, continueTurn, init, rename, resume, review, startNew } from "./session-commands.ts";
+import { agents, asks, budget, copy, cost, diff, find, login, mcp, net, policy } from "./setting-commands.ts";
 import { back, branches, context, exportBranch, fork, graft, leaves, switchTo, takeStep, tree } from "./tree-commands.ts";
 
 export type SlashCommand = SlashEntry & {
   name: string;
   /** The kind of argument that Tab completes. */
   offers?: "positions" | "models" | "agents";
-  run: (repl: Repl, argument: string) => Promise<"leave" | void>;
+  /** `send` starts a turn; its exit code is returned. */
+  run: (repl: Repl, argument: string, send: SendMessage) => Promise<"leave" | number | void>;
 };
 
 /** A command of `chat`, with the texts of the table that the screen also uses. */
@@ -21,6 +24,10 @@ function entry(name: SlashName, run: SlashCommand["run"], offers?: SlashCommand[
 }
 
 export const slashCommands: readonly SlashCommand[] = [
+  entry("new", startNew),
+  entry("clear", clear),
+  entry("resume", resume, "positions"),
+  entry("rename", rename),
   entry("tree", tree),
   entry("fork", fork),
   entry("back", back),
@@ -34,14 +41,46 @@ export const slashCommands: readonly SlashCommand[] = [
   entry("model", model, "models"),
   entry("agent", agent, "agents"),
   entry("graft", graft, "positions"),
+  entry("diff", diff),
+  entry("compact", compact),
+  entry("review", review),
+  entry("init", init),
+  entry("continue", continueTurn),
+  entry("cost", cost),
+  entry("budget", budget),
+  entry("policy", policy),
+  entry("net", net),
+  entry("copy", copy),
+  entry("find", find),
+  entry("agents", agents),
+  entry("asks", asks),
+  entry("login", login),
+  entry("mcp", mcp),
   entry("help", help),
   entry("quit", async () => "leave"),
 ];
 
-export async function runSlash(repl: Repl, entry: string): Promise<"leave" | 0> {
+/** How to do in `chat` what the other commands of the table do on the screen. */
+const elsewhere: Partial<Record<SlashName, string>> = {
+  plan: "here: /policy plan, and /policy workspace to go back",
+  exec: "here: skein run --plan .skein/plan.md",
+  "edit-plan": "open .skein/plan.md in your editor",
+  steps: "read .skein/plan.md",
+  edit: "here a line that ends with \\ continues on the next one",
+  history: "here: Up, or Ctrl-R",
+  palette: "/help lists the commands",
+  watch: "here: skein attach <session>",
+  cancel: "here: Ctrl-C",
+  hub: "skein tui --hub auto",
+  suspend: "here: Ctrl-D leaves, and skein chat <session> returns",
+};
+
+export async function runSlash(repl: Repl, entry: string, send: SendMessage): Promise<"leave" | number> {
   const [word = "", ...args] = entry.slice(1).split(/\s+/);
   const name = word === "" ? "help" : (slashNameOf(word) ?? word);
   const command = slashCommands.find((candidate) => candidate.name === name);
+  if (command === undefined && Object.hasOwn(slashTable, name))
+    throw new Fault("usage", `/${name} works on the screen (skein tui)`, { hint: elsewhere[name as SlashName] });
   if (command === undefined) {
     const names = slashCommands.map((candidate) => candidate.name);
     const nearest = nearestWord(name, names);
@@ -49,7 +88,7 @@ export async function runSlash(repl: Repl, entry: string): Promise<"leave" | 0> 
     throw new Fault("usage", `no command /${name}`, { hint: `${hint} (type a space before it to send it as a message)` });
   }
   if (command.usage === "" && args.length > 0) throw new Fault("usage", `/${name} takes no argument`);
-  return (await command.run(repl, args.join(" "))) ?? 0;
+  return (await command.run(repl, args.join(" "), send)) ?? 0;
 }
 
 async function model(repl: Repl, name: string): Promise<void> {

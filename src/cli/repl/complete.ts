@@ -12,7 +12,7 @@ const noCompletion: Completion = { insertion: "", choices: [] };
 export async function completeEntry(repl: Repl, { text, cursor }: EditLine): Promise<Completion> {
   const head = text.slice(0, cursor);
   const names = slashCommands.map((command) => `/${command.name}`);
-  if (/^\/[a-z]*$/.test(head)) return completeWord(head, names);
+  if (/^\/[a-z-]*$/.test(head)) return completeWord(head, names);
   const [, name, argument = ""] = /^\/([a-z]+)\s+(\S*)$/.exec(head) ?? [];
   const command = slashCommands.find((candidate) => candidate.name === name);
   if (command?.offers === undefined) return noCompletion;

@@ -1,18 +1,18 @@
 // The REPL: reads an entry, runs it as a slash command or sends it as a message, and prints the result.
 // A fault ends the entry, not the conversation.
 import { oneLine } from "../../kit/text/cut-text.ts";
-import type { Ask } from "../../protocol/api/control.ts";
 import type { Api, SessionOpenParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { exitCodes, Fault } from "../../protocol/api/error.ts";
+import type { Policy, PolicyName } from "../../protocol/api/policy.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { followTurn } from "../print/follow-turn.ts";
-import { askLines } from "../print/event-lines.ts";
-import { questionLines, screenReaderPrinter } from "../print/screen-reader.ts";
+import { screenReaderPrinter } from "../print/screen-reader.ts";
 import { textPrinter } from "../print/text.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
 import { printFault } from "../print/print-fault.ts";
 import { createAnsweringPrinter } from "./answer-asks.ts";
+import { askAtTip, printAsk } from "./open-ask.ts";
 import { runSlash } from "./commands.ts";
 import type { Input } from "../line-editor/input.ts";
 import type { TreePosition } from "./navigate.ts";
@@ -26,6 +26,8 @@ export type Repl = {
   /** Null until the first message, so that a conversation without one stores no session. */
   session: Session | null;
   open: SessionOpenParams;
+  /** The policy of this name, with the flags and the configuration of the conversation. */
+  policyNamed: (name: PolicyName) => Policy;
   /** The last printed listing, for the numbers of /switch. */
   listing: TreePosition[];
   /** True once the current agent and model were printed. */
@@ -35,6 +37,9 @@ export type Repl = {
   /** The output is for a screen reader, line by line. */
   isForScreenReader: boolean;
 };
+
+/** Starts a turn and follows it to its end. Returns the exit code. A null prompt continues an interrupted turn. */
+export type SendMessage = (message: { prompt: string | null; isCompaction?: true }) => Promise<number>;
 
 /** Runs until there are no more entries. Without a terminal the exit code is that of the first entry that failed. */
 export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) => void): Promise<number> {
@@ -47,13 +52,14 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
     if (repl.session !== null) void repl.api.turn.cancel({ session: repl.session.id });
     input.close();
   });
+  const send: SendMessage = (message) => sendMessage(repl, input, message);
   while (stopSignal === null) {
     const entry = await input.next(promptText(repl));
     if (entry === null) break;
     if (entry.trim() === "") continue;
     onEntry(entry);
     try {
-      const code = isSlash(entry) ? await runSlash(repl, entry.trim()) : await sendMessage(repl, input, entry);
+      const code = isSlash(entry) ? await runSlash(repl, entry.trim(), send) : await send({ prompt: entry });
       if (code === "leave") break;
       // The next entry may be the answer.
       needsInput = code === exitCodes["needs-input"];
@@ -71,7 +77,7 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
 
 /** A slash and a word at the start of a single line. A path like /etc/hosts, or a line with a leading blank, is a message. */
 function isSlash(entry: string): boolean {
-  return /^\/[a-z?]*(\s.*)?$/.test(entry.trimEnd());
+  return /^\/[a-z?-]*(\s.*)?$/.test(entry.trimEnd());
 }
 
 function promptText({ session, open, ctx, isForScreenReader }: Repl): string {
@@ -81,13 +87,13 @@ function promptText({ session, open, ctx, isForScreenReader }: Repl): string {
   return name === undefined || name === null ? style.bold("> ") : `${style.dim(oneLine(stripControls(name), 24))} ${style.bold("> ")}`;
 }
 
-async function sendMessage(repl: Repl, input: Input, text: string): Promise<number> {
+async function sendMessage(repl: Repl, input: Input, { prompt: text, isCompaction }: Parameters<SendMessage>[0]): Promise<number> {
   const { api, ctx } = repl;
-  const message = text.trim();
+  const message = text?.trim() ?? null;
   if (repl.session === null) repl.session = await api.session.open({ ...repl.open, task: message });
   const session = repl.session;
-  const ask = await askAtTip(repl);
-  if (ask !== null) {
+  const ask = message === null ? null : await askAtTip(repl);
+  if (ask !== null && message !== null) {
     await api.ask.answer({ ask: ask.id, text: message });
     const next = await askAtTip(repl);
     if (next !== null) {
@@ -111,7 +117,8 @@ async function sendMessage(repl: Repl, input: Input, text: string): Promise<numb
   try {
     repl.isAnnounced = true;
     const prompt = ask === null ? message : null;
-    const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), answeringPrinter ?? plainPrinter);
+    const params = { ...repl.turn, session: session.id, prompt, ...(isCompaction === true ? { compact: true } : {}) };
+    const result = await followTurn(api.turn.start(params), answeringPrinter ?? plainPrinter);
     Object.assign(repl.turn, { agent: null, model: null });
     if (ctx.out.isTty && !repl.isForScreenReader) ctx.out.write("\n");
     return exitCodes[result.status];
@@ -120,19 +127,4 @@ async function sendMessage(repl: Repl, input: Input, text: string): Promise<numb
     input.onStop(() => {});
     repl.session = await api.session.find({ wanted: session.id, directory: repl.directory });
   }
-}
-
-/** The oldest open question of the turn at the session's tip. The next entry answers it. */
-export async function askAtTip({ api, session }: Repl): Promise<Ask | null> {
-  if (session === null) return null;
-  const open = await api.ask.list({ session: session.id });
-  if (open.length === 0) return null;
-  const { tip } = await api.session.find({ wanted: session.id, directory: session.directory });
-  const turn = tip === null ? null : (await api.node.find({ wanted: tip })).turn;
-  return open.find((ask) => ask.turn === turn) ?? null;
-}
-
-export function printAsk({ ctx: { out, err }, isForScreenReader }: Repl, ask: Ask): void {
-  const lines = isForScreenReader ? questionLines(ask) : askLines(ask, { style: styleOf(err), columns: err.columns }, "typed");
-  (isForScreenReader ? out : err).write(`${lines.join("\n")}\n`);
 }

@@ -67,3 +67,17 @@ export function slashNameOf(word: string): SlashName | null {
   const found = Object.entries(slashTable).find(([, { aliases }]) => aliases?.includes(word) === true);
   return found === undefined ? null : (found[0] as SlashName);
 }
+
+/** The message of `/compact`. */
+export const compactPrompt = "Summarise the conversation so far.";
+
+/** The message of `/review`. */
+export function reviewPrompt(what: string): string {
+  const subject = what === "" ? "the uncommitted changes of this project, with new files" : what;
+  return `Review ${subject}. Look at the code around it too. List bugs, risks and missing tests, the most important first, each with path:line and the reason. Change no files.`;
+}
+
+/** The message of `/init`. */
+export function initPrompt(): string {
+  return "Write AGENTS.md for this project, or improve the one it has: what the project does, how to build, test and check it, where things are, and rules that a newcomer would not guess. At most 60 lines. Run nothing that changes other files, and state only what you have seen.";
+}

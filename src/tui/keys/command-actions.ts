@@ -2,7 +2,7 @@
 import { parseHostPattern } from "../../kit/flow/host-pattern.ts";
 import { emptyEditLine } from "../../kit/text/line-edit.ts";
 import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
-import { slashTable, type SlashName } from "../../protocol/api/slash-commands.ts";
+import { compactPrompt, slashTable, type SlashName } from "../../protocol/api/slash-commands.ts";
 import { expandChips } from "../composer/chips.ts";
 import { focusedBlock, toggleFocused } from "../model/scroll.ts";
 import { step, withNotice, type Effect, type State, type UpdateResult } from "../model/state.ts";
@@ -93,17 +93,8 @@ export function sendPrompt(promptOf: (argument: string) => string): Action {
 export function compact(state: State): UpdateResult {
   if (!state.transcript.settled.some(({ kind }) => kind === "text" || kind === "tool"))
     return step(withNotice(state, "there is nothing to summarise yet"));
-  const { state: next, effects } = sendPrompt(() => "Summarise the conversation so far.")(state, "");
+  const { state: next, effects } = sendPrompt(() => compactPrompt)(state, "");
   return step(next, ...effects.map((effect): Effect => (effect.type === "start" ? { ...effect, isCompaction: true } : effect)));
-}
-
-export function reviewPrompt(what: string): string {
-  const subject = what === "" ? "the uncommitted changes of this project, with new files" : what;
-  return `Review ${subject}. Look at the code around it too. List bugs, risks and missing tests, the most important first, each with path:line and the reason. Change no files.`;
-}
-
-export function initPrompt(): string {
-  return "Write AGENTS.md for this project, or improve the one it has: what the project does, how to build, test and check it, where things are, and rules that a newcomer would not guess. At most 60 lines. Run nothing that changes other files, and state only what you have seen.";
 }
 
 /** Without an amount, shows the costs. */

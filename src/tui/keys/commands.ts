@@ -1,7 +1,7 @@
 // The table of all screen commands. Keys, slash and colon commands, leader keys, the help and docs/KEYS.md come from it.
 // The texts of typed commands are in src/protocol/api/slash-commands.ts. The functions are in command-actions.ts.
 import { emptyEditLine } from "../../kit/text/line-edit.ts";
-import { slashTable, type SlashName } from "../../protocol/api/slash-commands.ts";
+import { initPrompt, reviewPrompt, slashTable, type SlashName } from "../../protocol/api/slash-commands.ts";
 import { showAsks } from "../model/asks.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll } from "../model/scroll.ts";
 import { step, type State, type UpdateResult } from "../model/state.ts";
@@ -121,8 +121,8 @@ export const screenCommands: readonly ScreenCommand[] = [
   typed("diff", actions.openReport("diff")),
   typed("undo", actions.effectOnly("undo")),
   typed("redo", actions.effectOnly("redo")),
-  typed("review", actions.sendPrompt(actions.reviewPrompt)),
-  typed("init", actions.sendPrompt(actions.initPrompt)),
+  typed("review", actions.sendPrompt(reviewPrompt)),
+  typed("init", actions.sendPrompt(initPrompt)),
   typed("copy", actions.copyAnswer),
   typed("export", (state, file) => step(state, { type: "export", file })),
   typed("context", actions.openReport("context")),

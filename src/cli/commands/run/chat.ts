@@ -13,10 +13,12 @@ import { slashCommands } from "../../repl/commands.ts";
 import { historyFile, openHistory } from "../../line-editor/history.ts";
 import { lineInput, type Input } from "../../line-editor/input.ts";
 import { printableLabel } from "../../print/session-label.ts";
-import { askAtTip, runRepl, printAsk, type Repl } from "../../repl/repl.ts";
+import { askAtTip, printAsk } from "../../repl/open-ask.ts";
+import { runRepl, type Repl } from "../../repl/repl.ts";
 import { TerminalInput } from "../../line-editor/terminal-input.ts";
 import { isMessage } from "../../repl/navigate.ts";
 import { readFlags, loadRole, buildSessionOpen, buildTurn, type Flags } from "./run.ts";
+import { resolvePolicy } from "./policy-flags.ts";
 
 const chatFlagNames = new Set(
   "model agent provider role continue worktree with-changes with-ignored system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout at-limit wait-at-most check no-check check-timeout transcript-dir ephemeral cd trust no-trust".split(
@@ -74,7 +76,9 @@ export async function openChat(flags: Flags, ctx: CommandContext, { session: ses
   await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory });
   if (sessionName !== undefined) await refuseMessage(api, sessionName, directory);
   const session = isNew ? null : await api.session.open(open);
-  const repl: Repl = { api, ctx, directory, turn, session, open, listing: [], isAnnounced: false, usesLineEditor, isForScreenReader };
+  const policyNamed: Repl["policyNamed"] = (name) => resolvePolicy({ ...flags.policy, name }, settings, turn.toolLevel);
+  const conversation = { listing: [], isAnnounced: false, usesLineEditor, isForScreenReader };
+  const repl: Repl = { api, ctx, directory, turn, session, open, policyNamed, ...conversation };
   await printGreeting(repl);
   const history = openHistory(ephemeral || !usesLineEditor ? null : historyFile((await api.config.paths()).state, ctx.project));
   const input: Input = usesLineEditor
