@@ -119,7 +119,13 @@ export function noticeLines(event: Event, { style, columns }: LineStyle): string
 
 /** Lines for a check and for a team event. Returns [] for other nodes. */
 export function noteLines(node: Pick<Node, "note" | "parts">, lineStyle: LineStyle): string[] {
-  return [...checkLines(node, lineStyle), ...teamLines(node, lineStyle)];
+  return [...checkLines(node, lineStyle), ...teamLines(node, lineStyle), ...handOverLines(node, lineStyle)];
+}
+
+/** One line about the agent that takes over. Returns [] for other nodes. */
+function handOverLines(node: Pick<Node, "note" | "parts">, { style, columns }: LineStyle): string[] {
+  if (node.note?.about !== "hand-over") return [];
+  return [style.yellow(`  ${oneLine(stripControls(textOf(node).replace(/^\[/, "")), Math.max(20, columns - 4))}`)];
 }
 
 /** The outcome of a check, and the end of its output if it failed. Returns [] for other nodes. */

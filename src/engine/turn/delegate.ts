@@ -184,6 +184,7 @@ async function subTurn(
     timeoutMs: request.limits?.timeoutMs ?? null,
     idleMs: request.limits?.idleMs ?? params.idleMs,
     command: request.command ?? null,
+    atLimit: atLimitFor(params),
     asks: params.group === null ? params.asks : { how: "none" },
     steerable: request.attachable,
     env: request.at?.env,
@@ -193,6 +194,11 @@ async function subTurn(
   // Only the planning turn itself writes the plan.
   const subRole = role.policy === "plan" ? { ...role, policy: "readonly" as const } : role;
   return withRole(deps, turn, { role: subRole, agent: session.agent, explicitFields: explicitFieldsOf(request) });
+}
+
+/** Sub-sessions are handed over like their parent. They do not wait, and the participants of a group stay as chosen. */
+function atLimitFor({ atLimit, group }: TurnRequest): TurnRequest["atLimit"] {
+  return atLimit.how === "agents" && group === null ? atLimit : { how: "stop" };
 }
 
 /** Null for the default tools. An external agent always has its own. */

@@ -26,6 +26,7 @@ import { reportSnapshots } from "../record/report-snapshots.ts";
 import { settleAsks } from "../record/settle-asks.ts";
 import { openTranscript } from "../record/transcripts.ts";
 import { checkEnded, endedAtOnce, repairOf, turnCheckOf, withStoredCheck } from "./check-request.ts";
+import { handOver, withEarliestReset, type HandOver } from "./hand-over.ts";
 import { findAgent } from "./open-session.ts";
 import { applyRole, ignoredFieldsText } from "./roles.ts";
 import type { RunningTurn } from "./running-turns.ts";
@@ -38,6 +39,8 @@ export type TurnRequest = Parameters<Api["turn"]["start"]>[0] & {
   /** A role to record that is not applied, because the prompt contains it. */
   recordedRole?: string;
   env?: Readonly<Record<string, string>>;
+  /** Set for an agent that continues the turn of another one. */
+  handOver?: HandOver;
   /** The loop that the turn is a pass of. */
   pass?: TurnLoop;
   /** Runs only the check, as a turn of the agent `shell`. */
@@ -90,6 +93,12 @@ export async function runTurnAndQueue(
   let request = await withStoredCheck(store, await applyRole(deps, await inWorktree(deps, params, session), session));
   let ended = await runTurn(deps, request, publish, scope);
   for (;;) {
+    const next = await handOver(deps, request, ended, scope);
+    if (next !== null) {
+      request = next;
+      ended = await runTurn(deps, request, publish, scope);
+      continue;
+    }
     if (ended.turn.status === "check-failed" && request.pass === undefined && request.checkRepairs > 0) {
       request = { ...request, ...(await repairOf(store, ended.turn)), checkRepairs: request.checkRepairs - 1 };
       ended = await runTurn(deps, request, publish, scope);
@@ -99,8 +108,17 @@ export async function runTurnAndQueue(
     const [queued] = await store.queue(params.session);
     if (queued === undefined) break;
     // A message is for an agent, so a command, a group or a team of the turn before does not run again.
-    const next = { ...request, prompt: queued.text, images: [], command: null, group: null, team: null, fromQueue: queued.id };
-    ended = await runTurn(deps, next, publish, scope);
+    const message = {
+      ...request,
+      handOver: undefined,
+      prompt: queued.text,
+      images: [],
+      command: null,
+      group: null,
+      team: null,
+      fromQueue: queued.id,
+    };
+    ended = await runTurn(deps, message, publish, scope);
   }
   return ended;
 }
@@ -300,7 +318,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     left: execution.account.budget.remaining(),
   };
   const { status, nativeId = null, cli, spentOutsideNodes } = end;
-  const error = end.error === undefined ? null : withResumeHint(withLimitHint(end.error, atLimitOf(execution), Date.now()), turn.session);
+  const error = end.error === undefined ? null : withResumeHint(limitErrorOf(execution, end.error), turn.session);
   const model = turn.model ?? end.model ?? null;
   const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes, checked: outcomeOfCheck.checked };
   const ended = await recorder.endTurn(close, turn.id, outcome);
@@ -311,9 +329,10 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   return { turn: ended, session, ...outcome };
 }
 
-/** The choice that the hint must not repeat. A sub-session has none: its parent decides. */
-function atLimitOf({ scope, running }: TurnExecution): AtLimit {
-  return scope.root === null ? running.params.atLimit : { how: "wait" };
+/** The error with its hint for a limit. A sub-session has no choices: its parent decides. */
+function limitErrorOf({ scope, running: { params } }: TurnExecution, error: TurnError): TurnError {
+  const atLimit: AtLimit = scope.root === null ? params.atLimit : { how: "wait" };
+  return withLimitHint(withEarliestReset(error, params), atLimit, Date.now());
 }
 
 /** Undefined without a limit. */
@@ -327,8 +346,9 @@ function hasNoPrompt(params: TurnStartParams): boolean {
 }
 
 /** Returns the node with the prompt. Answers that no tool call waits for precede the prompt, or replace it. */
-async function firstNode(store: Store, params: TurnStartParams, answers: string[]): Promise<NewNode | null> {
+async function firstNode(store: Store, params: TurnRequest, answers: string[]): Promise<NewNode | null> {
   if (hasNoPrompt(params)) return null;
+  if (params.handOver !== undefined) return params.handOver.note;
   const texts = [...answers, ...(params.prompt === null ? [] : [params.prompt])];
   if (texts.length === 0) {
     const { tip } = await store.requireSession(params.session);

@@ -123,6 +123,7 @@ function changesBy(event: Event, state: FollowState): Partial<FollowState> {
 }
 
 function changesByNode(node: Node, state: FollowState): Partial<FollowState> {
+  if (node.note?.about === "hand-over") return { warnings: [...state.warnings, oneLine(textOf(node), 300)] };
   if (node.note?.about === "team") return { activity: oneLine(textOf(node), 80) };
   if (node.note?.about === "group") return { activity: `${node.note.said.phase} ${node.note.said.round}` };
   const calls = openCallsAfter(state.calls, node);

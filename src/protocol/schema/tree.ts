@@ -174,13 +174,26 @@ export type TurnLoop = z.output<typeof turnLoop>;
 
 const position = fields({ session: id, node: id }, renamedFields.position);
 
-export const noteTopic = z.enum(["compaction", "interruption", "correction", "below", "group", "team", "graft", "warning", "check"]);
+export const noteTopic = z.enum([
+  "compaction",
+  "interruption",
+  "correction",
+  "hand-over",
+  "below",
+  "group",
+  "team",
+  "graft",
+  "warning",
+  "check",
+]);
 
 /** Details of a note. User, agent and tool nodes have none. */
 export type Note =
   | { about: "compaction"; keptFrom: string | null }
   | { about: "interruption" }
   | { about: "correction" }
+  /** Another agent continues the turn, because the one before reached a limit. */
+  | { about: "hand-over" }
   /** A finding of skein about the turn, such as a repository that it moved aside. */
   | { about: "warning" }
   /** Output of a sub-agent of an external CLI, under the call that started it. Shown, never sent to a model. */
