@@ -11,6 +11,7 @@ import type { Event } from "../protocol/tree/event.ts";
 import { eventRecord, nodeRecord, sessionRecord, turnRecord } from "../protocol/json/records.ts";
 import { checkParams, methodNames } from "../protocol/schema/check-params.ts";
 import { methods } from "../protocol/schema/methods/index.ts";
+import type { RaceView } from "../protocol/race/views.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { roundUsd } from "../protocol/tree/usage.ts";
 import { fromJsonCase, toJsonCase } from "../protocol/json/json-case.ts";
@@ -171,6 +172,17 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   await ask("worktree.update", { session: inWorktree.id });
   expect(await ask("worktree.list", { project })).toMatchObject([{ name: "feat", state: "merged" }]);
   await ask("worktree.clean", { project, dry_run: false });
+  const race = ((await ask("session.open", { directory: project, name: "race", model })) as Session).id;
+  const contestants = [{ agent: "native", model }];
+  await ask("turn.start", {
+    ...turn,
+    session: race,
+    prompt: null,
+    race: { work: "run", wish: { task: "do it", contestants, check: "true" } },
+  });
+  expect(await ask("race.list", { project })).toMatchObject([{ state: "ended", passed: 1, agents: ["native"] }]);
+  const { racers } = (await ask("race.show", { session: race })) as RaceView;
+  await ask("race.adopt", { session: racers[0]!.sessionId, dry_run: true });
   await ask("transcript.import", { from: { path: tree.sessions[0]!.transcript! }, directory: project });
   await ask("roles.find", { name: "engineer", directory: project });
   await ask("usage.report", { by: "model" });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { agentModel, chooseAgent, type KnownNames } from "../agents/external/adapters/choose-agent.ts";
 import { type AgentEntry, externalAgentNames, externalAgents } from "../agents/external/adapters/index.ts";
 import { groupAgent } from "../agents/group/group-agent.ts";
+import { raceAgent } from "../agents/race/race-agent.ts";
 import { readContextFiles } from "../agents/native/request/context-files.ts";
 import { nativeAgent } from "../agents/native/native-agent.ts";
 import type { SpawnTargets } from "../agents/native/tools/spawn-session.ts";
@@ -118,7 +119,7 @@ function createModelChooser(ctx: AppContext): ModelChooser {
 
 /** The native agent, and those that coordinate others, take any model. */
 function isNative(agent: string): boolean {
-  return ["native", "shell", "group", "team"].includes(agent);
+  return ["native", "shell", "group", "team", "race"].includes(agent);
 }
 
 /** Returns the full name of a model for an external agent. Throws if the agent can't use it. */
@@ -179,19 +180,21 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
   });
   const path = searchPath(env);
   const worktrees = lazy<Worktrees>(async () => (await import("../files/worktrees/worktrees.ts")).createWorktrees(executors.git));
+  const requireAgent = (name: string, model: string | null): void => {
+    const chosen = chooseAgent(name, model, names);
+    modelFor(chosen.agent, chosen.model);
+  };
   const team = teamAgent({
     roles: async (project) => (await loadRoles(ctx, project)).roles,
     workspaces: worktrees,
     selfCommand: ctx.selfCommand,
     path,
     enforced,
-    requireAgent: (name, model) => {
-      const chosen = chooseAgent(name, model, names);
-      modelFor(chosen.agent, chosen.model);
-    },
+    requireAgent,
   });
+  const race = raceAgent({ enforced, requireAgent });
   const external = createExternalAgents(ctx, executors, configuredAgents);
-  return { agents: [native, shell, group, team, ...external], teams: createTeamDirectories(worktrees), worktrees };
+  return { agents: [native, shell, group, team, race, ...external], teams: createTeamDirectories(worktrees), worktrees };
 }
 
 /** The user's variables that tools may see. */

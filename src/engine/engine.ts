@@ -97,6 +97,7 @@ type EngineMethods =
   | "health"
   | "history"
   | "node"
+  | "race"
   | "roles"
   | "search"
   | "session"
@@ -158,6 +159,7 @@ export function createEngine(deps: EngineDeps): Api {
     },
     health: { check: async () => healthOf(deps) },
     roles: createRoleMethods(deps),
+    race: lazy(async () => (await import("./races/race-methods.ts")).createRaceMethods(deps)),
     team: lazy(async () => (await import("./teams/team-methods.ts")).createTeamMethods(deps)),
     worktree: lazy(async () => (await import("./worktrees/worktree-methods.ts")).createWorktreeMethods(deps)),
     session: {

@@ -159,8 +159,9 @@ export type NewSession = Omit<Session, "id" | "tree" | "createdAt" | "updatedAt"
   id?: string;
 };
 
-/** A fork works where the original works, unless it gets its own place. */
-export type SessionFork = { id?: string; name: string | null; place?: Pick<Session, "directory" | "project" | "worktree"> };
+/** A fork has the fields of the original, except its parent and these. It works where the original works, or in its own place. */
+export type SessionFork = Partial<Omit<NewSession, "directory" | "project" | "worktree">> &
+  Pick<NewSession, "name"> & { place?: Pick<Session, "directory" | "project" | "worktree"> };
 
 export type WorktreeKey = Pick<WorktreeRecord, "project" | "name">;
 

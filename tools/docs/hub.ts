@@ -12,8 +12,9 @@ const groups: readonly (readonly [title: string, nouns: readonly Exclude<keyof A
   ["Sessions and their trees", ["session", "branch"]],
   ["Turns, questions, commands", ["turn", "ask", "bash"]],
   ["Teams", ["team"]],
+  ["Races", ["race"]],
   ["Nodes and their data", ["node", "graft", "context", "handle", "search", "history", "transcript"]],
-  ["The project's files", ["files", "plan", "tokens"]],
+  ["The project's files", ["files", "worktree", "plan", "tokens"]],
   ["Agents, models, roles", ["agents", "models", "auth", "skills", "roles", "doctor", "health"]],
   ["Configuration and store", ["config", "trust", "usage", "store"]],
 ];

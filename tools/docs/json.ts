@@ -3,6 +3,7 @@ import { z } from "zod";
 import { exitCodes, faultExitCodes } from "../../src/protocol/api/error.ts";
 import { event } from "../../src/protocol/schema/events.ts";
 import * as printed from "../../src/protocol/schema/printed.ts";
+import * as race from "../../src/protocol/schema/race/race-views.ts";
 import * as results from "../../src/protocol/schema/results.ts";
 import * as setup from "../../src/protocol/schema/setup.ts";
 import * as team from "../../src/protocol/schema/team-views.ts";
@@ -44,6 +45,9 @@ const sections: readonly Section[] = [
   ["agents", "`agents --json` prints an array.", setup.agentInfo],
   ["roles", "`roles --json` prints one; `roles show <name> --json` prints one [Role](#role).", setup.printedRoles],
   ["doctor --agents", "`doctor --agents --json` prints one.", setup.agentsReport],
+  ["race show", "`race --json` prints one at the end, `race show --json` at any time; so does the MCP tool `race`, as `race`.", race.raceView],
+  ["race list", "`race list --json` prints an array, the latest first.", race.raceInfo],
+  ["race adopt", "`race adopt --json` prints one.", race.raceAdoption],
   ["team list", "`team list --json` prints an array, the latest first.", team.printedTeam],
   ["team status", "`team status --json` prints one; so does the MCP tool `session_status`.", team.teamStatus],
   ["team message", "`team message --json` prints one.", team.teamMessageResult],

@@ -96,6 +96,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   command: null,
   group: null,
   team: null,
+  race: null,
   cliSession: null,
   agentArgs: [],
   tree: "t",

@@ -65,8 +65,11 @@ const commandGroups: readonly { title: string | null; entries: readonly CommandE
     ],
   },
   {
-    title: "teams",
-    entries: [{ names: ["team"], load: async () => (await import("./team/team.ts")).team }],
+    title: "several agents",
+    entries: [
+      { names: ["team"], load: async () => (await import("./team/team.ts")).team },
+      { names: ["race"], load: async () => (await import("./race/race.ts")).race },
+    ],
   },
   {
     title: "servers",

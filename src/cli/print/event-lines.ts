@@ -7,6 +7,7 @@ import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
+import { hasPassed } from "../../protocol/race/race.ts";
 import { shortId, textOf, type Node, type ResultPart, mainArgument } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import { firstRows, outputRow, resultLinesOf } from "../live/output-rows.ts";
@@ -136,12 +137,14 @@ function checkLines({ note, parts: [part] }: Pick<Node, "note" | "parts">, { sty
   return failureLines(resultLinesOf(part.excerpt).slice(1), { style, columns });
 }
 
-/** One line for a team event. Returns [] for other nodes. */
+/** One line for an event of a team or of a race. Returns [] for other nodes. */
 function teamLines(node: Pick<Node, "note" | "parts">, { style, columns }: LineStyle): string[] {
-  if (node.note?.about !== "team") return [];
-  const { event } = node.note.happened;
-  const text = event === "checkpoint" ? `phase ${node.note.happened.phase + 1} has ended` : textOf(node);
-  const paint = event === "agent_failed" || event === "session_failed" ? style.red : event === "checkpoint" ? style.bold : style.dim;
+  if (node.note?.about !== "team" && node.note?.about !== "race") return [];
+  const { happened } = node.note;
+  const text = happened.event === "checkpoint" ? `phase ${happened.phase + 1} has ended` : textOf(node);
+  const hasFailed =
+    happened.event === "agent_failed" || happened.event === "session_failed" || (happened.event === "racer_ended" && !hasPassed(happened));
+  const paint = hasFailed ? style.red : happened.event === "checkpoint" ? style.bold : style.dim;
   return [paint(`  ${oneLine(stripControls(text), Math.max(20, columns - 4))}`)];
 }
 

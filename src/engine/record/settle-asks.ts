@@ -38,7 +38,7 @@ async function askingCalls(store: Store, session: string): Promise<{ call: CallP
 
 /** Questions without a call, from the last turn that had a prompt. */
 async function asksWithoutCall(store: Store, session: string): Promise<Ask[]> {
-  const lastTurn = (await store.turnsOf(session)).findLast(({ agent }) => !["shell", "group", "team"].includes(agent));
+  const lastTurn = (await store.turnsOf(session)).findLast(({ agent }) => !["shell", "group", "team", "race"].includes(agent));
   return (await store.asks(session)).filter((ask) => ask.call === null && ask.turn === lastTurn?.id);
 }
 

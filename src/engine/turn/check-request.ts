@@ -18,8 +18,8 @@ export async function repairOf(store: Store, turn: Turn): Promise<Pick<TurnReque
 
 /** A continued turn keeps its check. If the check had failed, the agent gets its output again. */
 export async function withStoredCheck(store: Store, request: TurnRequest): Promise<TurnRequest> {
-  const { prompt, command, group, team, pass } = request;
-  if (prompt !== null || command !== null || group !== null || team !== null || pass !== undefined) return request;
+  const { prompt, command, group, team, race, pass } = request;
+  if (prompt !== null || pass !== undefined || [command, group, team, race].some((task) => task !== null)) return request;
   const last = (await store.turnsOf(request.session)).at(-1);
   if (last?.check === undefined) return request;
   const { timeoutMs, repairs } = last.check;
@@ -28,12 +28,12 @@ export async function withStoredCheck(store: Store, request: TurnRequest): Promi
 }
 
 /**
- * The check of a turn; undefined without one. Only an ordinary turn has a check: a command, a summary, a group and a team
- * change no file by a prompt. A turn that only checks has a command for the agent `shell`, which is not started.
+ * The check of a turn; undefined without one. Only an ordinary turn has a check: a command, a summary, a group, a team and a
+ * race change no file by a prompt. A turn that only checks has a command for the agent `shell`, which is not started.
  */
 export function turnCheckOf({ check, checkTimeoutMs, checkRepairs, ...params }: TurnRequest): TurnCheck | undefined {
-  const { command, compact, group, team, isCheckOnly } = params;
-  if (check === null || compact === true || group !== null || team !== null) return undefined;
+  const { command, compact, group, team, race, isCheckOnly } = params;
+  if (check === null || compact === true || [group, team, race].some((task) => task !== null)) return undefined;
   if (command !== null && isCheckOnly !== true) return undefined;
   return { command: check, timeoutMs: checkTimeoutMs, repairs: checkRepairs };
 }

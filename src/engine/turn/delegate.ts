@@ -148,6 +148,8 @@ function openSubSession(
     toolLevel: request.toolLevel ?? narrowToolLevel(running.params.toolLevel, policy),
     parentSession: session.id,
     transcriptDir: session.transcript === null ? null : dirname(session.transcript),
+    worktree: request.worktree ?? null,
+    ...(request.forkAt ? { forkAt: { session: session.id, node: request.forkAt } } : {}),
   });
 }
 
@@ -165,7 +167,7 @@ async function withAgent({ deps, running }: TurnExecution, session: Session, req
  * A participant of a group asks no user, because the other participants wait for it.
  */
 async function subTurn(
-  { deps, running: { params } }: TurnExecution,
+  { deps, running: { params, store } }: TurnExecution,
   request: DelegateRequest,
   subSession: SubSession,
 ): Promise<TurnRequest> {
@@ -174,7 +176,7 @@ async function subTurn(
   const turn: TurnRequest = {
     ...inheritedOptions(params),
     session: session.id,
-    prompt: session.tip === null ? request.task : (request.resumePrompt ?? request.task),
+    prompt: (await hasTurn(store, session)) && request.resumePrompt !== undefined ? request.resumePrompt : request.task,
     model: session.model,
     toolLevel: session.toolLevel,
     tools: toolsFor(request, session, params),
@@ -196,9 +198,14 @@ async function subTurn(
   return withRole(deps, turn, { role: subRole, agent: session.agent, explicitFields: explicitFieldsOf(request) });
 }
 
-/** Sub-sessions are handed over like their parent. They do not wait, and the participants of a group stay as chosen. */
-function atLimitFor({ atLimit, group }: TurnRequest): TurnRequest["atLimit"] {
-  return atLimit.how === "agents" && group === null ? atLimit : { how: "stop" };
+/** Sub-sessions are handed over like their parent. They do not wait, and the agents of a group and of a race stay as chosen. */
+function atLimitFor({ atLimit, group, race }: TurnRequest): TurnRequest["atLimit"] {
+  return atLimit.how === "agents" && group === null && race === null ? atLimit : { how: "stop" };
+}
+
+/** Whether the session has had a turn of an agent. A fork starts with the nodes of another session. */
+async function hasTurn(store: Store, { id, tip }: Session): Promise<boolean> {
+  return tip !== null && (await store.turnsOf(id)).some(({ agent }) => agent !== "shell");
 }
 
 /** Null for the default tools. An external agent always has its own. */

@@ -19,7 +19,8 @@ export type HandOver = {
 /** The request of the next agent's turn; null if the turn needs none, or if no agent of the list is ready. */
 export async function handOver(deps: EngineDeps, request: TurnRequest, ended: EndedTurn, scope: TurnScope): Promise<TurnRequest | null> {
   const { error } = ended.turn;
-  const isOrdinary = request.command === null && request.group === null && request.team === null && request.compact !== true;
+  const { command, group, team, race, compact } = request;
+  const isOrdinary = [command, group, team, race].every((task) => task === null) && compact !== true;
   if (!isOrdinary || request.atLimit.how !== "agents" || error === null || !isLimitError(error) || scope.parentSignal.aborted) return null;
   const { limits, timeoutMs } = remainingLimits(request, ended, scope);
   if (limits === null) return null;

@@ -9,8 +9,11 @@ import type { WorktreeRequest } from "../../protocol/worktree/ports.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 
+/** `forkAt`: a new session starts from this node, in the tree of this session. */
+type NewSessionParams = SessionOpenParams & { forkAt?: { session: string; node: string } };
+
 /** The session becomes the project's current one, unless it is a sub-session. A session that executes a plan is no sub-session. */
-export async function openSession(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
+export async function openSession(deps: EngineDeps, params: NewSessionParams): Promise<Session> {
   const session = await findOrCreate(deps, params);
   refuseArchived(session);
   refuseOtherPlace(session, params);
@@ -19,7 +22,7 @@ export async function openSession(deps: EngineDeps, params: SessionOpenParams): 
   return session;
 }
 
-async function findOrCreate(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
+async function findOrCreate(deps: EngineDeps, params: NewSessionParams): Promise<Session> {
   const { find } = params;
   const project = deps.projectOf(params.directory);
   if (find.by === "new") return create(deps, params, params.name ?? null);
@@ -77,7 +80,7 @@ async function createOrFind(deps: EngineDeps, params: SessionOpenParams, name: s
   }
 }
 
-async function create(deps: EngineDeps, params: SessionOpenParams, name: string | null): Promise<Session> {
+async function create(deps: EngineDeps, params: NewSessionParams, name: string | null): Promise<Session> {
   const { directory, task, toolLevel } = params;
   const project = deps.projectOf(directory);
   const chosen = await deps.chooseAgent(params.agent, params.model);
@@ -92,15 +95,23 @@ async function create(deps: EngineDeps, params: SessionOpenParams, name: string 
   const transcript = await deps.transcriptFor({ id, project, transcriptDir: params.transcriptDir, createdAt: Date.now() });
   const plan = params.plan?.text;
   const { agent } = chosen;
-  const place = params.worktree
-    ? await placeInWorktree(deps, { project, directory, id, request: params.worktree })
-    : { directory, project };
-  return store.createSession({ id, name, agent, model, ...place, task, toolLevel, parentSession, transcript, plan });
+  const wanted = { project, directory, id, request: params.worktree ?? null };
+  const place = await placeOf(deps, wanted, params.forkAt);
+  const session = { id, name, agent, model, task, toolLevel, parentSession, transcript, plan };
+  if (params.forkAt === undefined) return store.createSession({ ...session, ...place });
+  return store.forkSession(params.forkAt.session, params.forkAt.node, { ...session, place });
 }
 
-async function placeInWorktree(deps: EngineDeps, wanted: { project: string; directory: string; id: string; request: WorktreeRequest }) {
-  const { openSessionWorktree } = await import("../worktrees/open-worktree.ts");
-  return openSessionWorktree(deps, wanted);
+type WantedPlace = { project: string; directory: string; id: string; request: WorktreeRequest | null };
+
+/** The directory itself, or a worktree. The worktree of a fork begins with the files of its node. */
+async function placeOf(deps: EngineDeps, wanted: WantedPlace, forkAt: NewSessionParams["forkAt"]) {
+  const { project, directory, id, request } = wanted;
+  if (request === null) return { directory, project };
+  const { openForkWorktree, openSessionWorktree } = await import("../worktrees/open-worktree.ts");
+  if (forkAt === undefined) return openSessionWorktree(deps, { project, directory, id, request });
+  const from = await (await deps.store()).requireSession(forkAt.session);
+  return openForkWorktree(deps, from, { node: forkAt.node, id, request });
 }
 
 /** A session keeps its place. */

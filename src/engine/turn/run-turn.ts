@@ -90,7 +90,8 @@ export async function runTurnAndQueue(
   const store = await deps.store();
   const session = await store.requireSession(params.session);
   refuseArchived(session);
-  let request = await withStoredCheck(store, await applyRole(deps, await inWorktree(deps, params, session), session));
+  const resumed = await continueRace(store, params);
+  let request = await withStoredCheck(store, await applyRole(deps, await inWorktree(deps, resumed, session), session));
   let ended = await runTurn(deps, request, publish, scope);
   for (;;) {
     const next = await handOver(deps, request, ended, scope);
@@ -99,7 +100,8 @@ export async function runTurnAndQueue(
       ended = await runTurn(deps, request, publish, scope);
       continue;
     }
-    if (ended.turn.status === "check-failed" && request.pass === undefined && request.checkRepairs > 0) {
+    // A race whose agents failed their checks has no check of its own.
+    if (ended.turn.status === "check-failed" && ended.turn.check !== undefined && request.pass === undefined && request.checkRepairs > 0) {
       request = { ...request, ...(await repairOf(store, ended.turn)), checkRepairs: request.checkRepairs - 1 };
       ended = await runTurn(deps, request, publish, scope);
       continue;
@@ -107,17 +109,9 @@ export async function runTurnAndQueue(
     if (ended.turn.status !== "ok") break;
     const [queued] = await store.queue(params.session);
     if (queued === undefined) break;
-    // A message is for an agent, so a command, a group or a team of the turn before does not run again.
-    const message = {
-      ...request,
-      handOver: undefined,
-      prompt: queued.text,
-      images: [],
-      command: null,
-      group: null,
-      team: null,
-      fromQueue: queued.id,
-    };
+    // A message is for an agent, so a command, a group, a team or a race of the turn before does not run again.
+    const task = { images: [], command: null, group: null, team: null, race: null };
+    const message = { ...request, ...task, handOver: undefined, prompt: queued.text, fromQueue: queued.id };
     ended = await runTurn(deps, message, publish, scope);
   }
   return ended;
@@ -251,8 +245,15 @@ export async function checkTurn(deps: EngineDeps, request: TurnCheckParams): Pro
 }
 
 /** The agent that coordinates several others for this task; null for an ordinary turn. */
-function multiAgentName({ group, team }: Pick<TurnOptions, "group" | "team">): "group" | "team" | null {
-  return group !== null ? "group" : team !== null ? "team" : null;
+function multiAgentName({ group, team, race }: Pick<TurnOptions, "group" | "team" | "race">): "group" | "team" | "race" | null {
+  return group !== null ? "group" : team !== null ? "team" : race !== null ? "race" : null;
+}
+
+/** A race that was interrupted continues as a race, also if the request names none. */
+async function continueRace(store: Store, params: TurnRequest): Promise<TurnRequest> {
+  if (params.prompt !== null || hasNoPrompt(params)) return params;
+  const lastTurn = (await store.turnsOf(params.session)).at(-1);
+  return lastTurn?.agent === "race" && lastTurn.status !== "ok" ? { ...params, race: { work: "resume" } } : params;
 }
 
 function warnOnce(messages: (string | null)[], shown: Set<string>, warn: (message: string) => void): void {
@@ -340,7 +341,7 @@ function budgetOf({ maxTokens, maxBudgetUsd }: TurnRequest["limits"]): NewTurn["
   return maxTokens === null && maxBudgetUsd === null ? undefined : { maxTokens, maxBudgetUsd };
 }
 
-/** The agents `shell`, `group` and `team` record their task themselves. */
+/** The agents `shell`, `group`, `team` and `race` record their task themselves. */
 function hasNoPrompt(params: TurnStartParams): boolean {
   return params.command !== null || multiAgentName(params) !== null;
 }

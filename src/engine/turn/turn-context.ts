@@ -2,6 +2,7 @@
 import { storedIdentifier } from "../../protocol/tree/handle.ts";
 import type { OutputSink, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
 import type { Spent } from "../../protocol/tree/usage.ts";
+import type { EngineDeps } from "../engine.ts";
 import type { Deadline } from "../limits/deadline.ts";
 import { askPerson } from "./ask-person.ts";
 import { createDelegate, findFinishedTask } from "./delegate.ts";
@@ -31,6 +32,7 @@ export async function createTurnContext(
     registerPausable: (pausable) => gate.add(pausable),
     sendMessage: async (session, { id, text }) => (await deps.running.get(session)?.recorder.queueInput(text, id)) !== undefined,
     team: scope.team,
+    ...(params.race === null ? {} : { adoptRacer: createAdoption(deps) }),
   };
   return { input: await inputOf(execution), context, spent };
 }
@@ -54,6 +56,11 @@ async function inputOf({ scope, running, session, turn, cliSession }: TurnExecut
     tree: session.tree,
     logs: session.transcript?.replace(/\.jsonl$/, "") ?? null,
   };
+}
+
+/** Loaded with the first adoption: it needs the tree's operations, which this folder must not load. */
+function createAdoption(deps: EngineDeps): NonNullable<TurnContext["adoptRacer"]> {
+  return async (race, racer) => (await import("../races/adopt-race.ts")).adoptRacer(deps, race, racer, { dryRun: false });
 }
 
 /** Every chunk of output counts as activity, also between two events. */

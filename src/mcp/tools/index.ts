@@ -10,6 +10,7 @@ import { groupThink } from "./group-think.ts";
 import { listRoles } from "./team/list-roles.ts";
 import { listSessions } from "./list-sessions.ts";
 import { orchestrate } from "./team/orchestrate.ts";
+import { race } from "./team/race.ts";
 import { searchProjectHistory } from "./search-project-history.ts";
 import { sessionStatus } from "./team/session-status.ts";
 import { spawnAgent } from "./team/spawn-agent.ts";
@@ -34,7 +35,7 @@ const sets: Record<Toolset, readonly AnyTool[]> = {
     searchProjectHistory,
     countProjectTokens,
   ],
-  team: [orchestrate, spawnAgent, agentMessage, sessionStatus, listRoles],
+  team: [orchestrate, race, spawnAgent, agentMessage, sessionStatus, listRoles],
 };
 
 /** `team` includes the core tools. `agentNames` are for the description of work_with. */

@@ -19,6 +19,8 @@ export type TakeTurnRequest = {
   model?: string;
   /** Overrides the configured options. */
   turn: Partial<Omit<TurnStartParams, "session" | "prompt" | "agent" | "model" | "asks">>;
+  /** Opens the session if there is none of that name. Default: an empty one. */
+  open?: () => Promise<Session>;
   /** Called once the session exists, before the turn starts. */
   prepare?: (session: Session) => Promise<void>;
 };
@@ -32,9 +34,9 @@ export async function takeTurn(request: TakeTurnRequest, ctx: CallContext): Prom
   const existing = await findSession(api, request.sessionId, directory);
   if (existing !== null) await refuseBusy(api, existing, request.sessionId);
   await api.turn.check({ ...turn, isNew: existing === null, directory });
-  const session = existing ?? (await openSession(request, turn, ctx));
+  const session = existing ?? (await (request.open?.() ?? openSession(request, turn, ctx)));
   await request.prepare?.(session);
-  const events = api.turn.start({ ...turn, session: session.id, prompt: turn.team === null ? request.prompt : null });
+  const events = api.turn.start({ ...turn, session: session.id, prompt: turn.team === null && turn.race === null ? request.prompt : null });
   return answerOf(api, await followTurn({ api, caller, session, events, limitMs: caller.timeoutMs, onCancel: "stop" }));
 }
 

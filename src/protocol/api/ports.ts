@@ -10,6 +10,9 @@ import type { Handle, HandleMetadata } from "../tree/handle.ts";
 import type { ImageData, NewNode, Node } from "../tree/node.ts";
 import type { Denial, EnforcedPolicy, Policy } from "./policy.ts";
 import type { EngineOption, PromptOptions, TurnOptions } from "./turn-options.ts";
+import type { RaceRecord, RacerRecord } from "../race/race.ts";
+import type { RaceAdoption } from "../race/views.ts";
+import type { WorktreeRequest } from "../worktree/ports.ts";
 import type { MemberPlan, TeamRecord } from "../team/team.ts";
 import type { TeamDiff } from "../team/views.ts";
 import type { CliSessionStart, TurnEnd } from "../tree/turn.ts";
@@ -87,6 +90,8 @@ export type TurnContext = {
   sendMessage: (session: string, message: { id: string; text: string }) => Promise<boolean>;
   /** The mail of the team; set only for a member of one. */
   team?: TeamMailPort;
+  /** Adopts the work of an agent of a race. Changes nothing if it conflicts with the project. Set only for a race. */
+  adoptRacer?: (race: RaceRecord, racer: RacerRecord) => Promise<RaceAdoption>;
 };
 
 export type FinishedTask = { answer: string; spent: Spent };
@@ -133,8 +138,12 @@ export type DelegateRequest = {
   limits?: { maxSteps?: number; timeoutMs?: number; idleMs?: number };
   /** The sub-session's id. An existing sub-session continues. */
   session?: string;
-  /** The prompt if the sub-session exists already, instead of the task. */
-  resumePrompt?: string;
+  /** The node that a new sub-session starts from, in the tree of its parent. Null: an empty conversation in a new tree. */
+  forkAt?: string | null;
+  /** A new sub-session works in a worktree. With `forkAt` it begins with the files of that node. */
+  worktree?: WorktreeRequest;
+  /** The prompt if the sub-session has had a turn already, instead of the task. Null continues its interrupted turn. */
+  resumePrompt?: string | null;
   /** A command instead of the task; no model is used. */
   command?: string;
   signal: AbortSignal;
@@ -171,6 +180,7 @@ export type TurnCheckInput = Pick<
   | "agentArgs"
   | "group"
   | "team"
+  | "race"
   | "policy"
   | "directory"
   | "compact"

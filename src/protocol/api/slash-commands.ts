@@ -37,6 +37,7 @@ const table = {
   init: { usage: "", summary: "ask for an AGENTS.md of this project" },
   login: { usage: "", summary: "show the key or sign-in that each vendor needs", aliases: ["auth", "logout"] },
   mcp: { usage: "", summary: "show how other programs use skein" },
+  race: { usage: "[agents task]", summary: "let several agents race, or show a race" },
   agents: { usage: "", summary: "watch, steer, pause and stop running turns", aliases: ["ps", "tasks", "bashes"] },
   net: { usage: "[on|off]", summary: "turn the network for tools on or off", aliases: ["network"] },
   plan: { usage: "", summary: "plan in a new session; again: go back" },

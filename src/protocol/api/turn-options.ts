@@ -3,9 +3,11 @@
 // src/cli/commands/run/run-flags.ts. A config key is an entry of `turnSettingSchemas` here and one of src/config/keys.ts.
 // The checks get zod as a parameter: this file is loaded before the first model request and must not import it.
 import type * as fields from "../schema/fields.ts";
+import type { raceTask } from "../schema/race/race.ts";
 import type { groupTask, teamTask } from "../schema/team.ts";
 import { checkOptions, type CheckOptions } from "../loops/check-options.ts";
 import type { GroupTask } from "../team/group.ts";
+import type { RaceTask } from "../race/race.ts";
 import type { TeamTask } from "../team/team.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { ImageData } from "../tree/node.ts";
@@ -52,6 +54,8 @@ type TaskOptions = {
   group: GroupTask | null;
   /** A task for the agent `team`; each of its members works in its own workspace. */
   team: TeamTask | null;
+  /** A task for the agent `race`; each of its agents works in its own worktree. */
+  race: RaceTask | null;
 };
 
 /** Options that make up the system prompt. */
@@ -160,7 +164,13 @@ export type TurnSettings = { [Name in keyof TurnSettingSchemas]: fields.OutputOf
 export const headlessLimits = { maxSteps: 200, maxChildren: 200, timeoutMs: 4 * 3_600_000, idleMs: 600_000 };
 const noLimits: Limits = { maxSteps: Number.MAX_SAFE_INTEGER, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
 
-export type SchemaTools = { z: fields.Zod; is: typeof fields; groupTask: typeof groupTask; teamTask: typeof teamTask };
+export type SchemaTools = {
+  z: fields.Zod;
+  is: typeof fields;
+  groupTask: typeof groupTask;
+  teamTask: typeof teamTask;
+  raceTask: typeof raceTask;
+};
 type Attendance = { isAttended: boolean };
 
 export type TurnOption<Value> = {
@@ -194,6 +204,7 @@ const turnOptions = {
   },
   group: { bare: null, schema: ({ groupTask }) => groupTask.nullable().default(null) },
   team: { bare: null, schema: ({ teamTask }) => teamTask.nullable().default(null) },
+  race: { bare: null, schema: ({ raceTask }) => raceTask.nullable().default(null) },
   system: { bare: null, isInherited: true, schema: ({ is }) => is.textOrNull },
   appendSystem: { bare: null, isInherited: true, schema: ({ is }) => is.textOrNull },
   contextFiles: {

@@ -88,7 +88,7 @@ function handleOf({ source, sourceVersion, identifier, metadata }: Handle): Tran
 
 function noteOf(note: Note): TranscriptLine["note"] {
   if (note.about === "group") return { about: note.about, said: toJsonCase(note.said) as StatementJson };
-  if (note.about === "team") return { about: note.about, happened: toJsonCase(note.happened) };
+  if (note.about === "team" || note.about === "race") return { about: note.about, happened: toJsonCase(note.happened) };
   if (note.about === "check") return { about: note.about, check: toJsonCase(note.check) };
   return note.about === "compaction" ? { about: note.about, kept_from: note.keptFrom } : { about: note.about };
 }

@@ -9,7 +9,6 @@ import type { Handle } from "../tree/handle.ts";
 import type { Author, Node, Note, Part } from "../tree/node.ts";
 import { interruptedRecord, sessionRecord, turnRecord } from "./records.ts";
 import { forkOrigin, toTranscriptHeader, toTranscriptLines, type TranscriptLine } from "./transcript-lines.ts";
-import type { TeamEvent } from "../team/team.ts";
 import type { Session } from "../tree/turn.ts";
 import { type Usage, roundUsd } from "../tree/usage.ts";
 import { metadataFromJson } from "./field-names.ts";
@@ -118,7 +117,7 @@ function handleOf(handle: NonNullable<TranscriptLine["handle"]>): Handle {
 function noteOf(line: TranscriptLine): Note | undefined {
   if (line.note === undefined) return undefined;
   if (line.note.said !== undefined) return { about: "group", said: fromJsonCase(line.note.said) as StatementInfo };
-  if (line.note.happened !== undefined) return { about: "team", happened: fromJsonCase(line.note.happened) as TeamEvent };
+  if (line.note.happened !== undefined) return { about: line.note.about, happened: fromJsonCase(line.note.happened) } as Note;
   if (line.note.check !== undefined) return { about: "check", check: fromJsonCase(line.note.check) as CheckOutcome };
   return (line.note.about === "compaction" ? { about: "compaction", keptFrom: line.note.kept_from ?? null } : line.note) as Note;
 }

@@ -39,6 +39,17 @@ export const teamToolSchemas = {
     }),
     output: teamTurnOutput,
   },
+  race: {
+    input: z.strictObject({
+      task: text,
+      agents: z.array(line(1_000)).min(1).max(20).describe("agent[:model]"),
+      session_id: sessionId,
+      check: text.optional().describe("a command that must exit with 0"),
+      from_session: sessionId.optional().describe("start from its end"),
+      adopt_first_passing: z.boolean().default(false),
+    }),
+    output: teamTurnOutput.extend({ race: z.looseObject({}).optional() }),
+  },
   spawn_agent: {
     input: z.strictObject({
       role: line(100),

@@ -5,6 +5,7 @@ import { policyNames, toolLevels } from "../api/policy.ts";
 import { foldNote, metadataFromJson, renamedFields } from "../json/field-names.ts";
 import { groupPhases } from "../team/group.ts";
 import { count, fields, hubOnly, nullableText, policy, sometimesPrinted, texts, time } from "./fields.ts";
+import { raceEvent } from "./race/race.ts";
 import { teamEvent } from "./team.ts";
 import { sessionWorktree } from "./worktrees.ts";
 
@@ -182,6 +183,7 @@ export const noteTopic = z.enum([
   "below",
   "group",
   "team",
+  "race",
   "graft",
   "warning",
   "check",
@@ -202,6 +204,8 @@ export type Note =
   | { about: "group"; said: StatementInfo }
   /** An event of a team. Shown, never sent. */
   | { about: "team"; happened: z.output<typeof teamEvent> }
+  /** An event of a race. Shown, never sent. */
+  | { about: "race"; happened: z.output<typeof raceEvent> }
   /** The outcome of a check; the node's handle is its output. Shown, never sent: the next prompt has the output. */
   | { about: "check"; check: CheckOutcome }
   | { about: "graft"; from: { session: string; node: string } };
@@ -220,7 +224,7 @@ const flatNode = fields(
     keptFrom: hubOnly(id.nullable().optional()),
     belowCall: hubOnly(z.string().optional()),
     said: statementInfo.optional().describe("the statement of a group's participant"),
-    happened: teamEvent.optional().describe("an event of a team; `event` is its name in the team's log"),
+    happened: z.union([teamEvent, raceEvent]).optional().describe("an event of a team or of a race; `event` is its name"),
     check: checkOutcome.optional().describe("the outcome of a check; the handle is its output"),
     graftedFrom: position.optional(),
     model: z.string().optional().describe("`vendor/id` of an agent node"),

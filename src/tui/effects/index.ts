@@ -6,13 +6,13 @@ import { describeError, type EffectHandlers, type EffectContext } from "./effect
 import { costEffects } from "./costs.ts";
 import { reconnect, isConnectionLost } from "./follow.ts";
 import { planEffects } from "./plan.ts";
+import { raceEffects } from "./race.ts";
 import { reportEffects } from "./reports.ts";
 import { sessionsEffects } from "./sessions.ts";
 import { settingEffects } from "./settings.ts";
 import { treeEffects } from "./tree.ts";
 import { turnEffects } from "./turns.ts";
 import { typingEffects } from "./typing.ts";
-import { undoEffects } from "./undo.ts";
 
 const handlers: EffectHandlers = {
   ...turnEffects,
@@ -24,8 +24,8 @@ const handlers: EffectHandlers = {
   ...planEffects,
   ...sessionsEffects,
   ...askEffects,
+  ...raceEffects,
   ...reportEffects,
-  ...undoEffects,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", now: performance.now() }), afterMs),
   notify: ({ notify }, { text }) => notify(text),
   redraw: ({ redraw }) => redraw(),

@@ -1,16 +1,19 @@
-// Effects of the visible session: enters it, starts, steers and stops its turns, clears and forks its branches.
+// Effects of the visible session: enters it, starts, steers, stops and takes back its turns, clears and forks its branches.
 // The output of a turn arrives through the session's feed, not here.
+import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { textOf } from "../../protocol/tree/node.ts";
 import { homeProject, type Session } from "../../protocol/tree/turn.ts";
+import { hintFor } from "../keys/hint.ts";
+import { plainLine } from "../layout/wrap.ts";
 import { sessionTitle, setSession, requireSession, describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { reconnect, followSession, onReconnected, isConnectionLost, stopFollowing, showSession } from "./follow.ts";
 import { restoreMode } from "./planning.ts";
 import { readPastedImage } from "./typing.ts";
 
 export const turnEffects: EffectHandlers<
-  "start" | "execute" | "steer" | "cancel" | "clear" | "new" | "fork" | "go back" | "reload" | "hub"
+  "start" | "execute" | "steer" | "cancel" | "clear" | "new" | "fork" | "go back" | "undo" | "redo" | "reload" | "hub"
 > = {
   start: startTurn,
   execute: (ctx, { command, unsent }) =>
@@ -56,6 +59,8 @@ export const turnEffects: EffectHandlers<
     carryDraft(ctx);
     await goTo(ctx, forked, `now in the fork ${sessionTitle(forked)}; files stay as they are`);
   },
+  undo: (ctx) => takeStep(ctx, "undo"),
+  redo: (ctx) => takeStep(ctx, "redo"),
   reload: (ctx) => showSession(ctx, requireSession(ctx).id),
   hub: async (ctx) => {
     if (ctx.connectHub === null) throw new Fault("usage", "this screen runs its turns without a hub", { hint: "skein tui --hub auto" });
@@ -111,7 +116,7 @@ export async function startTurn(
 }
 
 /** Runs a turn in the visible session, or in a new one. */
-async function runTurn(
+export async function runTurn(
   ctx: EffectContext,
   { unsent, task }: { unsent: string; task: string | null },
   start: (session: string) => AsyncIterable<Event>,
@@ -127,7 +132,7 @@ async function runTurn(
       isStarted = true;
       markRunning(ctx, event.session);
       // The session now stores its agent and model. A later choice is for the next turn.
-      if (event.turn.agent !== "shell") Object.assign(turn, { agent: null, model: null });
+      if (!["shell", "race"].includes(event.turn.agent)) Object.assign(turn, { agent: null, model: null });
     }
   } catch (error) {
     const failure = { ...(session === null ? {} : { session: session.id }), ...describeSendFailure(error) };
@@ -160,6 +165,24 @@ async function createSession(ctx: EffectContext, task: string | null): Promise<S
   ctx.send({ type: "set", fields: { session } });
   followSession(ctx, { session, seq: 0, open: null, spawned: [] });
   return session;
+}
+
+/** Takes back the last turn of the visible session with its files, or puts it back. */
+async function takeStep(ctx: EffectContext, step: "undo" | "redo"): Promise<void> {
+  const { session, prompt, files, changes, kept } = await ctx.api.session[step]({ session: requireSession(ctx).id, dryRun: false });
+  const turn = prompt === null ? "the last turn" : `"${oneLine(plainLine(prompt, 40), 40)}"`;
+  const filesText = {
+    changed: `${pluralize(changes.length, "file")} restored`,
+    unchanged: "no files changed",
+    unknown: "its files were not recorded",
+  };
+  const parts = [
+    step === "undo" ? `took back ${turn}` : `put back ${turn}`,
+    filesText[files],
+    ...(kept.length === 0 ? [] : [`kept, changed by others: ${plainLine(kept.slice(0, 3).join(", "), 80)}`]),
+    ...(step === "undo" ? [`${hintFor(ctx.bindings, "redo")} puts it back`] : []),
+  ];
+  await goTo(ctx, session, parts.join("; "));
 }
 
 function describeSendFailure(error: unknown): ReturnType<typeof describeError> {

@@ -68,6 +68,14 @@ export function openCosts(state: State): UpdateResult {
   return step({ ...state, overlay: { kind: "text", topic: "costs", lines: ["loading…"], top: 0 } }, { type: "read costs" });
 }
 
+/** Without an argument, shows the table of the latest race. */
+export function startRace(state: State, argument: string): UpdateResult {
+  const [, agents = "", task = ""] = /^(\S+)\s+(.+)$/s.exec(argument.trim()) ?? [];
+  if (task !== "") return step(state, { type: "race", agents, task });
+  if (argument !== "") return step(withNotice(state, `race takes ${slashTable.race.usage}: claude,codex:gpt-5 fix the tests`, "error"));
+  return step({ ...state, overlay: { kind: "text", topic: "race", lines: ["loading…"], top: 0 } }, { type: "read race" });
+}
+
 export function openReport(topic: Extract<Effect, { type: "report" }>["topic"]): Action {
   return (state) => step({ ...state, overlay: { kind: "text", topic, lines: ["loading…"], top: 0 } }, { type: "report", topic });
 }

@@ -114,6 +114,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     "rename",
     actions.needsArgument("rename", (name) => ({ type: "rename", name })),
   ),
+  typed("race", actions.startRace),
   typed("agents", openAgents, { keys: ["space a"] }),
   typed("watch", watchFocused, { keys: ["O"] }),
   typed("find", (state, words) => step(beginSearch(state, words)), { keys: ["/"], plain: ["ctrl+f"] }),

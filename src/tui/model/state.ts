@@ -167,7 +167,8 @@ export type UpdateMessage =
   | { type: "taken back"; input: string; text: string | null }
   | { type: "listed"; purpose: "models" | "agents"; items: readonly PickerItem[] }
   | { type: "costs"; lines: readonly string[] }
-  | { type: "report"; topic: "diff" | "context" | "login" | "mcp"; lines: readonly BoxLine[] }
+  /** `isLive`: the lines change, so they are read again while they are shown. */
+  | { type: "report"; topic: "diff" | "context" | "login" | "mcp" | "race"; lines: readonly BoxLine[]; isLive?: boolean }
   | { type: "notice"; text: string; isError?: true }
   | { type: "visited"; visit: Visit | null }
   /** A question of another session, to be answered here. */
@@ -246,6 +247,9 @@ export type Effect =
   /** Writes the visible branch to a file. An empty name chooses one. */
   | { type: "export"; file: string }
   | { type: "report"; topic: "diff" | "context" | "login" | "mcp" }
+  /** Starts a race from the visible session. */
+  | { type: "race"; agents: string; task: string }
+  | { type: "read race"; afterMs?: number }
   | { type: "undo" | "redo" }
   /** Takes back the last graft, move or rename of the tree panel. */
   | { type: "take back change" }

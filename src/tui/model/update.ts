@@ -21,6 +21,7 @@ import { scrollBy, toggleAt } from "./scroll.ts";
 import {
   step,
   withNotice,
+  type Effect,
   type ImagesMessage,
   type MessageOf,
   type MouseMessage,
@@ -100,7 +101,7 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "listed":
       return step(withItems(state, message.purpose, message.items));
     case "report":
-      return step(withLines(state, message.topic, message.lines));
+      return step(withLines(state, message.topic, message.lines), ...readAgain(state, message));
     case "costs":
       return step(withLines(state, "costs", message.lines));
     case "notice":
@@ -110,6 +111,11 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "refused":
       return step(withRefusal(state, message));
   }
+}
+
+/** A live table is read again as long as it is shown. */
+function readAgain({ overlay }: State, { topic, isLive }: MessageOf<"report">): Effect[] {
+  return isLive === true && overlay?.kind === "text" && overlay.topic === topic ? [{ type: "read race", afterMs: 1_000 }] : [];
 }
 
 function withVisit(state: State, visit: State["visit"]): State {

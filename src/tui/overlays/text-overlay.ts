@@ -26,6 +26,7 @@ const titles = {
   context: "what the model gets",
   login: "keys and sign-ins",
   mcp: "skein for other programs",
+  race: "race",
 };
 
 /** Topics whose long lines are wrapped. Those of the others are cut. */

@@ -91,7 +91,7 @@ function cutLead(lead: string): string {
 
 /** Whether a node is a message of the conversation. Messages of sub-agents are shown at their call instead. */
 function isMessage(node: Node): boolean {
-  if (node.author === "tool" || ["below", "group", "team"].includes(node.note?.about ?? "")) return false;
+  if (node.author === "tool" || ["below", "group", "team", "race"].includes(node.note?.about ?? "")) return false;
   return node.parts.some((part) => part.kind === "handle" || part.kind === "image" || (part.kind === "text" && part.text.trim() !== ""));
 }
 

@@ -43,8 +43,9 @@ test(
     const status = async (params: Record<string, unknown> = {}) =>
       (await call("session_status", { session_id: "team-a", ...params })).output as unknown as TeamState;
     const { tools } = await mcp.client.listTools();
-    expect(tools.map(({ name }) => name).slice(-5)).toEqual([
+    expect(tools.map(({ name }) => name).slice(-6)).toEqual([
       "orchestrate",
+      "race",
       "spawn_agent",
       "agent_message",
       "session_status",

@@ -37,6 +37,7 @@ const turn: TurnCheckInput = {
   agentArgs: [],
   group: null,
   team: null,
+  race: null,
   project: "/",
 };
 

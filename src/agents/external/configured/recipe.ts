@@ -9,7 +9,7 @@ import { type AgentEntry, externalAgentNames } from "../adapters/index.ts";
 export function recipeEntry(name: string, recipe: AgentConfig): AgentEntry {
   const { command, args, resumeArgs, output } = recipe;
   const refusal = (key: string, message: string, hint: string) => new Fault("config", `agents.${name}${key}: ${message}`, { hint });
-  const isReserved = ["auto", "native", "shell", "group", "team", ...externalAgentNames].includes(name);
+  const isReserved = ["auto", "native", "shell", "group", "team", "race", ...externalAgentNames].includes(name);
   if (isReserved) throw refusal("", `${name} is a built-in agent`, "give yours another name");
   if (findVendor(name) !== undefined) throw refusal("", `${name} is a vendor of models`, "give yours another name");
   if (command === null) throw refusal(".command", "it is missing", "name the program to start");

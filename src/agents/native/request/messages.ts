@@ -6,7 +6,7 @@ import type { CallPart, Node, Part, ResultPart } from "../../../protocol/tree/no
 export function renderMessages(path: Node[]): Message[] {
   const messages: Message[] = [];
   for (const node of visibleNodes(path)) {
-    if (node.note !== undefined && ["below", "group", "team", "check"].includes(node.note.about)) continue;
+    if (node.note !== undefined && ["below", "group", "team", "race", "check"].includes(node.note.about)) continue;
     const role = roleOf(node);
     const last = messages.at(-1);
     if (role !== "tool") settleCalls(messages);

@@ -8,6 +8,7 @@ import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";
 import { readFlags, buildSessionOpen, buildTurn } from "../run/run.ts";
 import { connectHubFor, detachTurn } from "../run/detach.ts";
+import { canDrawBoard } from "../../live/live-board.ts";
 import { followTurn } from "../../print/follow-turn.ts";
 import { printerFor, type OutputFormat } from "../../print/printer.ts";
 import { mergeAfterRun } from "./merge-team.ts";
@@ -77,18 +78,13 @@ async function startTeamTurn(command: TeamCommand, turn: Turn): Promise<number> 
 }
 
 async function followOnBoard({ api, session, args, ctx }: TeamCommand, events: AsyncIterable<Event>, format: OutputFormat) {
-  if (format !== "text" || args.flags["no-board"] || !(await canDrawBoard(api, ctx)))
+  if (format !== "text" || args.flags["no-board"] || !canDrawBoard(ctx, await api.config.values()))
     return followTurn(events, await printerFor(format, ctx, { stream: true, tools: [] }));
-  const [{ liveBoard }, { textPrinter }] = await Promise.all([import("./live-board.ts"), import("../../print/text.ts")]);
-  const board = liveBoard(api, session.id, ctx, (screens) => textPrinter(screens, { stream: false, tools: [] }));
+  const [{ teamBoard }, { textPrinter }] = await Promise.all([import("./live-board.ts"), import("../../print/text.ts")]);
+  const board = teamBoard(api, session.id, ctx, (screens) => textPrinter(screens, { stream: false, tools: [] }));
   try {
     return await followTurn(events, board);
   } finally {
     await board.close();
   }
-}
-
-async function canDrawBoard(api: Api, { out, err, env }: CommandContext): Promise<boolean> {
-  const isTerminal = out.isTty && err.isTty && !/^(dumb|vt\d)?$/.test(env["TERM"] ?? "");
-  return isTerminal && !(await api.config.values()).screenReader;
 }

@@ -1,6 +1,7 @@
 // The table of all Api methods. The Api type, the hub's checks and docs/HUB.md are derived from it.
 import { fields } from "../fields.ts";
 import type { Method } from "./method.ts";
+import { raceMethods } from "./race-methods.ts";
 import { sessionMethods } from "./session-methods.ts";
 import { setupMethods } from "./setup-methods.ts";
 import { teamMethods } from "./team-methods.ts";
@@ -14,6 +15,7 @@ export const methods = withParamSchemas({
   ...treeMethods,
   ...teamMethods,
   ...worktreeMethods,
+  ...raceMethods,
   ...setupMethods,
 });
 export type Methods = typeof methods;

@@ -4,11 +4,12 @@ import { turnSchemas } from "../../api/turn-options.ts";
 import { event } from "../events.ts";
 import * as is from "../fields.ts";
 import { killReport, pauseReport, turnInfo } from "../results.ts";
+import { raceTask } from "../race/race.ts";
 import { groupTask, teamTask } from "../team.ts";
 import { ask, queuedInput } from "../tree.ts";
 import { inDirectory, inSession, nothing, type Method } from "./method.ts";
 
-const { agent, ...turnParams } = turnSchemas({ z, is, groupTask, teamTask });
+const { agent, ...turnParams } = turnSchemas({ z, is, groupTask, teamTask, raceTask });
 
 export const turnMethods = {
   "turn.start": {

@@ -1,0 +1,6 @@
+// Types of race views.
+import type { Api } from "../api/api.ts";
+
+export type * from "../schema/race/race-views.ts";
+
+export type RaceApi = Api["race"];
