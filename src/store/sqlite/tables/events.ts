@@ -8,7 +8,7 @@ import { type AskRow, asOpened, queueAt, selectAsks, toAsk } from "../rows/contr
 import { sessionAt, sessionRow, toSession } from "../rows/session-row.ts";
 import { asStarted } from "../rows/turn-row.ts";
 import { sessionNodes } from "./nodes.ts";
-import { turnsOf } from "./turns.ts";
+import { turnsOfEvents } from "./turns.ts";
 import { eventKinds, toEvent } from "./write-turn.ts";
 
 type StoredEvent = { seq: number; kind: number; turn_id: string | null; node_id: string | null; item: number | null; at: number };
@@ -19,8 +19,10 @@ export function events(db: Db, session: string, afterSeq: number): DurableEvent[
     select e.seq, e.kind, t.id as turn_id, c.id as node_id, e.item, e.at
     from events e left join turns t on t.n = e.turn left join nodes c on c.n = e.node
     where e.session = ${row.n} and e.seq > ${afterSeq} order by e.seq`;
+  // A watcher of an idle session asks several times per second.
+  if (rows.length === 0) return [];
   const nodes = new Map(sessionNodes(db, session, afterSeq).map((node) => [node.id, node]));
-  const turns = new Map(turnsOf(db, session).map((turn) => [turn.id, turn]));
+  const turns = new Map(turnsOfEvents(db, row.n, afterSeq).map((turn) => [turn.id, turn]));
   const owner = toSession(row);
   return rows.map((event) => {
     const body = controlBody(db, row.n, event) ?? turnBody(event, owner, turns.get(event.turn_id ?? ""), nodes.get(event.node_id ?? ""));

@@ -14,6 +14,13 @@ export function turnsOf(db: Db, session: string): Turn[] {
   return readTurns(db, db.rows<TurnRow>`${selectTurns} where t.session = ${sessionRow(db, session).n} order by t.n`);
 }
 
+/** The turns that events of a session after `afterSeq` are about. */
+export function turnsOfEvents(db: Db, session: number, afterSeq: number): Turn[] {
+  const turns = db.rows<TurnRow>`
+    ${selectTurns} where t.n in (select turn from events where session = ${session} and seq > ${afterSeq} and turn is not null)`;
+  return readTurns(db, turns);
+}
+
 export function openTurns(db: Db, session: string): Turn[] {
   const { n } = sessionRow(db, session);
   return readTurns(db, db.rows<TurnRow>`${selectTurns} where t.session = ${n} and t.ended_at is null order by t.n`);
