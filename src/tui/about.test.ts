@@ -28,7 +28,7 @@ async function agentShown(models: Partial<ModelInfo>[], agents: Partial<AgentInf
       if (sent.length > 1) listed.resolve();
     },
   } as unknown as EffectContext);
-  reader.onMessage({ type: "set", fields: {} });
+  reader.onMessage({ type: "opened", session: null, blocks: [], turns: [] });
   await listed.promise;
   await Bun.sleep(0);
   const shown = sent.flatMap((message) => (message.type === "about" && message.about.agent != null ? [message.about.agent] : []));

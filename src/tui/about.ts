@@ -19,6 +19,7 @@ export function createAboutReader(ctx: EffectContext): { onMessage: (message: Up
   let shown = { agent: "", model: null as string | null };
   let branch = ctx.local.readBranch();
   let models: Promise<readonly ModelInfo[]> | null = null;
+  let isOpened = false;
 
   async function readModel(): Promise<void> {
     const { agent, model } = shown;
@@ -54,7 +55,9 @@ export function createAboutReader(ctx: EffectContext): { onMessage: (message: Up
 
   return {
     onMessage(message) {
-      if (message.type === "about" || message.type === "clock") return;
+      isOpened ||= message.type === "opened";
+      // The list of models takes as long as a long session, which is shown first.
+      if (!isOpened || message.type === "about" || message.type === "clock") return;
       const about = readAgain(message);
       if (Object.keys(about).length > 0) ctx.send({ type: "about", about });
     },

@@ -152,15 +152,18 @@ function addPart(blocks: Block[], { id, node, part }: PlacedPart, running: Reado
       blocks.push(toolBlock(part.id, part.name, part.malformed ?? part.input));
       break;
     case "result": {
-      const index = blocks.findLastIndex((block) => block.id === part.call && block.kind === "tool");
-      const call = running.get(part.call) ?? blocks[index];
+      // One search from the end: the call is near, and a whole search for each result would be slow in a long session.
+      const index = blocks.findLastIndex(
+        (block) => (block.kind === "session" ? block.call : block.kind === "tool" && block.id) === part.call,
+      );
+      const found = blocks[index];
+      const call = running.get(part.call) ?? found;
       const tool = call?.kind === "tool" ? call : toolBlock(id, part.name, {});
       const { startedAt } = tool.span;
       const tookMs = startedAt === null ? null : Math.max(0, node.at - startedAt);
       const result = { text: part.text, isError: part.isError };
-      const started = blocks.findLastIndex((block) => block.kind === "session" && block.call === part.call);
-      if (started >= 0) {
-        blocks[started] = startedBy(blocks[started] as SessionBlock, { id: part.call, result });
+      if (found?.kind === "session") {
+        blocks[index] = startedBy(found, { id: part.call, result });
         break;
       }
       const ended: Block = { ...tool, output: "", span: { startedAt, tookMs }, result };
