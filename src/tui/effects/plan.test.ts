@@ -162,6 +162,15 @@ describe("plan effects", () => {
       ],
     ]);
   });
+  test("undo keeps the policy that was chosen for the next turn", async () => {
+    const { ctx } = createContext({ session, policy: { ...defaultPolicy } });
+    const readonly = { ...defaultPolicy, name: "readonly" as const };
+    ctx.turn.policy = readonly;
+    const done = { session, turn: "t-1", prompt: "task", files: "unchanged" as const, changes: [], kept: [] };
+    ctx.api = { ...ctx.api, session: { ...ctx.api.session, undo: async () => done } };
+    await runEffect(ctx, { type: "undo" });
+    expect([ctx.session?.id, ctx.turn.policy]).toEqual([session.id, readonly]);
+  });
   test("without a plan nothing is executed", async () => {
     const { ctx, sent, opened } = createContext({ session });
     await runEffect(ctx, { type: "execute plan" });

@@ -9,7 +9,7 @@ import { hintFor } from "../keys/hint.ts";
 import { plainLine } from "../layout/wrap.ts";
 import { sessionTitle, setSession, requireSession, describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { reconnect, followSession, onReconnected, isConnectionLost, stopFollowing, showSession } from "./follow.ts";
-import { restoreMode } from "./planning.ts";
+import { readPlan, restoreMode } from "./planning.ts";
 import { readPastedImage } from "./typing.ts";
 
 export const turnEffects: EffectHandlers<
@@ -80,13 +80,16 @@ export async function enterSession(ctx: EffectContext, session: Session | null, 
     ctx.send({ type: "opened", session, blocks: [], turns: [] });
     return restoreMode(ctx, session, []);
   }
+  const isSame = ctx.session?.id === session.id;
   setSession(ctx, session);
   // A sub-session never becomes the current session, unless it executes a plan. Neither does a session of another project.
   const isOwn = session.parentSession == null || session.plan !== undefined;
   if (purpose === "work" && isOwn && homeProject(session) === ctx.project)
     await ctx.api.session.use({ session: session.id, directory: ctx.directory });
   const view = await showSession(ctx, session.id);
-  if (view !== null) await restoreMode(ctx, view.session, view.turns);
+  if (view === null) return;
+  // After undo or a move the user's choice of a policy stays. It may be narrower than that of the last turn.
+  await (isSame ? readPlan(ctx, view.session) : restoreMode(ctx, view.session, view.turns));
 }
 
 /** Lets the next session take over the unsent message, because it continues this one. */
