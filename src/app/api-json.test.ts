@@ -155,6 +155,9 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   await ask("session.restore", { session: forked.id });
   await ask("session.archive", { session: forked.id });
   await ask("session.purge", { session: forked.id, older_than_ms: 0 });
+  const looping = ((await ask("session.open", { directory: project, name: "looping", model, find: { by: "new" } })) as Session).id;
+  await ask("turn.start", { ...turn, session: looping, prompt: "go", loop: { until: "false", max_runs: 1 } });
+  expect(await ask("loop.show", { session: looping })).toMatchObject({ state: "ended", reason: "max-runs" });
   const team = ((await ask("session.open", { directory: project, name: "team", model })) as Session).id;
   const phases = [{ name: "one", members: [{ key: "ann", role: "engineer", task: "do it" }] }];
   await ask("turn.start", { ...turn, session: team, prompt: null, team: { work: "run", wish: { objective: "all of it", phases } } });

@@ -96,6 +96,7 @@ type EngineMethods =
   | "handle"
   | "health"
   | "history"
+  | "loop"
   | "node"
   | "race"
   | "roles"
@@ -129,7 +130,10 @@ const load = {
 
 export function createEngine(deps: EngineDeps): Api {
   const upkeep = createUpkeep(deps);
-  const turns = createTurnStarter(deps, upkeep.start);
+  const turns = createTurnStarter(deps, {
+    onEnded: upkeep.start,
+    runLoop: async (...args) => (await import("./loops/run-loop.ts")).runLoopOrTurn(...args),
+  });
   let closing: Promise<void> | null = null;
   const close = async (how: "stop" | "finish"): Promise<void> => {
     await (how === "finish" ? turns.finishAll() : turns.stopAll());
@@ -188,6 +192,7 @@ export function createEngine(deps: EngineDeps): Api {
       describe: async (params) => (await import("./history/describe.ts")).describeSession(deps, turns, params),
     },
     ...treeMethods(deps),
+    loop: { show: async (params) => (await import("./loops/show-loop.ts")).showLoop(deps, params.session) },
     usage: { report: async ({ by, project }) => (deps.hasStore() ? (await deps.store()).usage(by, project) : []) },
     store: { verify: async (params) => (await deps.store()).verify(params) },
     close: (how = "stop") => (closing ??= close(how)),

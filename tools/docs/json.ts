@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { exitCodes, faultExitCodes } from "../../src/protocol/api/error.ts";
 import { event } from "../../src/protocol/schema/events.ts";
+import { loopResult } from "../../src/protocol/schema/views/loop-views.ts";
 import * as printed from "../../src/protocol/schema/printed.ts";
 import * as race from "../../src/protocol/schema/race/race-views.ts";
 import * as results from "../../src/protocol/schema/results.ts";
@@ -14,6 +15,7 @@ type Section = readonly [title: string, intro: string, schema: z.ZodType];
 
 const sections: readonly Section[] = [
   ["Result of a run", "`run --output-format json` prints one; `events` ends with one.", printed.result],
+  ["loop", "`loop --json` prints one; the other formats end with one.", loopResult],
   [
     "Events",
     "`run --output-format events`, `logs --json` and `attach --json` print one per line. An event with `n` is transient: an increment that is not stored.",

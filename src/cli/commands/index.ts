@@ -10,6 +10,7 @@ const commandGroups: readonly { title: string | null; entries: readonly CommandE
     entries: [
       { names: ["tui"], load: async () => (await import("./tui/tui.ts")).tui },
       { names: ["run", "spawn"], load: async () => (await import("./run/run.ts")).run },
+      { names: ["loop"], load: async () => (await import("./run/loop.ts")).loop },
       { names: ["chat"], load: async () => (await import("./run/chat.ts")).chat },
       { names: ["exec"], load: async () => (await import("./run/exec.ts")).exec },
       { names: ["undo"], load: async () => (await import("./tree/undo.ts")).undo },

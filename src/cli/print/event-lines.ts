@@ -10,6 +10,7 @@ import type { Event } from "../../protocol/tree/event.ts";
 import { hasPassed } from "../../protocol/race/race.ts";
 import { shortId, textOf, type Node, type ResultPart, mainArgument } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
+import type { Turn } from "../../protocol/tree/turn.ts";
 import { firstRows, outputRow, resultLinesOf } from "../live/output-rows.ts";
 import { printable, printableText, stripControls, type Style } from "../terminal/style.ts";
 
@@ -116,6 +117,13 @@ export function noticeLines(event: Event, { style, columns }: LineStyle): string
     default:
       return [];
   }
+}
+
+/** The line before the turn of a loop. Returns [] for another turn. */
+export function passLines({ loop, agent, model }: Pick<Turn, "loop" | "agent" | "model">, style: Style): string[] {
+  if (loop === undefined) return [];
+  if (loop.pass === 0) return [style.bold("check before the first pass")];
+  return [`${style.bold(`pass ${loop.pass} of ${loop.maxRuns}`)} ${style.dim(`· ${stripControls(agent)}${modelText(model)}`)}`];
 }
 
 /** Lines for a check and for a team event. Returns [] for other nodes. */

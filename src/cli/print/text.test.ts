@@ -47,7 +47,7 @@ test("a denied action is one line on stderr", () => {
     conversation: "next",
   });
   const head = { seq: 1, n: 1, sessionId: "s", turnId: "t", at: 0 };
-  printer.event({ ...head, type: "turn.started", session: { id: "s", name: null } } as unknown as Event);
+  printer.event({ ...head, type: "turn.started", turn: { agent: "native" }, session: { id: "s", name: null } } as unknown as Event);
   printer.event({ ...head, type: "tool.denied", call: "c", what: "net", text: "network is\x1b[2J off" });
   expect(writes).toEqual([["err", "  network is off\n"]]);
 });

@@ -8,7 +8,18 @@ import type { CommandContext } from "../parse/command.ts";
 import { styleOf } from "../terminal/style.ts";
 import { startLiveOutput } from "../live/live-output.ts";
 import { createAnswerWriter } from "./answer-writer.ts";
-import { askLines, callLine, errorLines, noteLines, noticeLines, queueLines, resultLines, startLines, summaryLine } from "./event-lines.ts";
+import {
+  askLines,
+  callLine,
+  errorLines,
+  noteLines,
+  noticeLines,
+  passLines,
+  queueLines,
+  resultLines,
+  startLines,
+  summaryLine,
+} from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 import { printableLabel } from "./session-label.ts";
 
@@ -39,9 +50,9 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
 
   function startTurn(event: Extract<Event, { type: "turn.started" }>): void {
     // A late message starts another turn; the agent was already printed with the first one.
-    if (turn === null && options.conversation !== "next") printLines(...startLines(event, options.directory, style));
-    turn = event.turnId;
-    label = printableLabel(event.session);
+    const isFirst = turn === null && options.conversation !== "next";
+    printLines(...(isFirst ? startLines(event, options.directory, style) : []), ...passLines(event.turn, style));
+    [turn, label] = [event.turnId, printableLabel(event.session)];
     endAnswer();
   }
   function printQueue(newQueue: QueuedInput[]): void {

@@ -21,7 +21,7 @@ export type CheckedTurn = {
   check: TurnCheck;
   turn: CommandTurn;
   end: TurnEnd;
-  /** The error of a turn whose check failed. */
+  /** The error of a turn whose check failed; its kind is the status of the turn. */
   failureOf: (outcome: CheckOutcome) => Promise<TurnError>;
 };
 
@@ -47,7 +47,8 @@ export async function checkWork(checked: CheckedTurn): Promise<{ end: TurnEnd; c
     if (deadline.signal.aborted) return { end: { ...end, status: "cancelled" } };
     await recorder.addNode(checkNode(result));
     if (passed) return { end, checked: outcome };
-    return { end: { ...end, status: "check-failed", error: await checked.failureOf(outcome) }, checked: outcome };
+    const error = await checked.failureOf(outcome);
+    return { end: { ...end, status: error.kind, error }, checked: outcome };
   } finally {
     resumeIdle();
   }
@@ -83,7 +84,7 @@ export async function readCheckOutput(store: Store, turn: Turn): Promise<CheckOu
 }
 
 /** Findings of the guards may follow the check, so it is not always the last node. */
-async function findCheckNode(store: Store, { id, tip }: Turn): Promise<Node | undefined> {
+export async function findCheckNode(store: Store, { id, tip }: Turn): Promise<Node | undefined> {
   return (await store.path(tip)).findLast(({ turn, note }) => turn === id && note?.about === "check");
 }
 

@@ -165,6 +165,7 @@ const turnLoop = fields({
   until: z.string().describe("the command that ends the loop when it succeeds"),
   fresh: z.boolean(),
   agents: texts.describe("the agents to use, in this order"),
+  stage: count.describe("the index of the agent that takes this pass"),
   task: z.string(),
   maxTokens: count.nullable(),
   maxBudgetUsd: z.number().nullable(),

@@ -1,4 +1,5 @@
 // Draws the agents panel: a table of turns with their tokens and cost, and the task of the chosen turn below it.
+import { passLabel } from "../../protocol/loops/pass-label.ts";
 import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
 import { formatElapsed } from "../../kit/text/duration.ts";
 import { pluralize, shortCount } from "../../kit/text/cut-text.ts";
@@ -66,7 +67,12 @@ const turnColumns: readonly Column[] = [
   { title: "LEFT", dropOrder: 1, cell: (_, { row }) => remainingText(row) },
 ];
 
-const taskColumn: SizedColumn = { title: "TASK", dropOrder: 0, width: 4, cell: (_, { row }) => plainLine(row.session.task ?? "", 300) };
+const taskColumn: SizedColumn = {
+  title: "TASK",
+  dropOrder: 0,
+  width: 4,
+  cell: (_, { row }) => plainLine(`${passLabel(row.turn.loop)}${row.session.task ?? ""}`, 300),
+};
 const minTaskWidth = 20;
 
 /** Chooses as many columns as fit beside the task. Omits columns without content. */

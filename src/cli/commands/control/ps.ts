@@ -3,6 +3,7 @@ import { homeProject } from "../../../protocol/tree/turn.ts";
 import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatElapsed } from "../../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
+import { passLabel } from "../../../protocol/loops/pass-label.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { indentUnderParents, type IndentedTurn } from "../../../protocol/tree/turn-list.ts";
@@ -44,10 +45,15 @@ function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: Comm
     { title: "TOKENS", align: "right", dropOrder: 3, cell: ({ row }) => shortCount(countedTokens(withSubSessions(row.turn).usage)) },
     { title: "COST", align: "right", dropOrder: 3, cell: ({ row }) => costText(withSubSessions(row.turn), { isTight: true }) },
     { title: "PROJECT", dropOrder: 7, cell: ({ row }) => shortPath(stripControls(homeProject(row.session)), home) },
-    { title: "TASK", dropOrder: 0, cell: ({ row }) => oneLine(stripControls(row.prompt ?? row.session.task ?? ""), 200) },
+    { title: "TASK", dropOrder: 0, cell: ({ row }) => oneLine(stripControls(taskText(row)), 200) },
   ];
   const rows = indentUnderParents(turns);
   return itemTable(rows, fittingColumns(columns, rows, out.columns), { width: out.columns, paintTitle: style.dim });
+}
+
+/** A pass of a loop has a prompt of its own, so its task is shown instead. */
+function taskText({ turn, prompt, session }: TurnInfo): string {
+  return turn.loop === undefined ? (prompt ?? session.task ?? "") : `${passLabel(turn.loop)}${turn.loop.task}`;
 }
 
 function stateText({ state, turn }: TurnInfo, style: Style): string {

@@ -4,12 +4,14 @@ import { exitCodes, Fault } from "../../../protocol/api/error.ts";
 import { toolNames, type ToolLevel } from "../../../protocol/api/policy.ts";
 import { narrowTurn, roleFields, type Role, type RoleField, type RoleRequest } from "../../../protocol/api/role.ts";
 import { changeTurn, configuredTurn, type TurnOptions } from "../../../protocol/api/turn-options.ts";
+import type { ResultRecord } from "../../../protocol/json/records.ts";
+import type { Event } from "../../../protocol/tree/event.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
 import { looksLikeSessionId } from "../../../protocol/api/session-name.ts";
 import { homeProject, type Session } from "../../../protocol/tree/turn.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";
-import { printerFor, type OutputFormat } from "../../print/printer.ts";
+import { printerFor, type OutputFormat, type Printer } from "../../print/printer.ts";
 import { connectHubFor, detachTurn } from "./detach.ts";
 import { flagReader, type FlagReader } from "./flag-value.ts";
 import { planTask, readPlan } from "./plan-flag.ts";
@@ -39,6 +41,20 @@ Examples:
 };
 
 async function runTask(args: Args, ctx: CommandContext): Promise<number> {
+  return startTask(args, ctx, { change: async (turn) => turn, follow: ({ events, printer }) => followTurn(events, printer) });
+}
+
+export type StartedRun = { api: Api; ctx: CommandContext; flags: Flags; session: Session; events: AsyncIterable<Event>; printer: Printer };
+
+/** The parts that differ between the commands that give a task to a session. */
+export type RunVariant = {
+  /** Called when the session is open, before the turn starts. */
+  change: (turn: TurnOptions, opened: { api: Api; flags: Flags; session: Session }) => Promise<TurnOptions>;
+  /** Prints the events. Resolves when the turn has ended. */
+  follow: (run: StartedRun) => Promise<ResultRecord>;
+};
+
+export async function startTask(args: Args, ctx: CommandContext, { change, follow }: RunVariant): Promise<number> {
   const flags = readFlags(args, ctx);
   const task = await readTask(args, ctx, flags);
   const overrides = { ephemeral: flags.on("ephemeral"), ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory };
@@ -57,7 +73,8 @@ async function runTask(args: Args, ctx: CommandContext): Promise<number> {
   await localApi.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
   const api = flags.on("detach") ? await connectHubFor(ctx, overrides) : localApi;
   const session = await openOrFork({ api, ctx }, flags, open);
-  if (flags.on("detach")) return detachTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, ctx, flags.format);
+  const request = { ...(await change(turn, { api, flags, session })), session: session.id, prompt: task };
+  if (flags.on("detach")) return detachTurn(api.turn.start(request), api, ctx, flags.format);
   const printer = await printerFor(flags.format, ctx, {
     // A corrected answer must not follow the one that it corrects.
     stream: !flags.on("no-stream") && (ctx.out.isTty || turn.answerSchema === null),
@@ -66,13 +83,13 @@ async function runTask(args: Args, ctx: CommandContext): Promise<number> {
     watch: api.turn.watch,
     tools: toolNames({ ...narrowedTurn, canAsk: turn.asks.how !== "none" }),
   });
-  const events = api.turn.start({ ...turn, session: session.id, prompt: task });
+  const events = api.turn.start(request);
   let stopSignal: "SIGINT" | "SIGTERM" | null = null;
   ctx.onStop((signal) => {
     stopSignal = signal;
     void api.turn.cancel({ session: session.id });
   });
-  const result = await followTurn(events, printer);
+  const result = await follow({ api, ctx, flags, session, events, printer });
   return stopSignal === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
 }
 

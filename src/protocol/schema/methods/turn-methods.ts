@@ -3,6 +3,7 @@ import { z } from "zod";
 import { turnSchemas } from "../../api/turn-options.ts";
 import { event } from "../events.ts";
 import * as is from "../fields.ts";
+import { loopView } from "../views/loop-views.ts";
 import { killReport, pauseReport, turnInfo } from "../results.ts";
 import { raceTask } from "../race/race.ts";
 import { groupTask, teamTask } from "../team.ts";
@@ -12,6 +13,12 @@ import { inDirectory, inSession, nothing, type Method } from "./method.ts";
 const { agent, ...turnParams } = turnSchemas({ z, is, groupTask, teamTask, raceTask });
 
 export const turnMethods = {
+  "loop.show": {
+    params: inSession,
+    result: loopView,
+    summary:
+      "Returns the session's latest loop: its passes, each with the outcome of its check, and why it ended. `turn.start` with `loop` starts one.",
+  },
   "turn.start": {
     params: { ...inSession, prompt: is.text.nullable(), agent, ...turnParams },
     result: event,

@@ -37,12 +37,12 @@ export function openTurnState(db: Db, self: LeaseHolder, { id, n }: { id: string
   return { state: isHolderStopped ? ("paused" as const) : heldState(db, n), pid: holder.pid };
 }
 
-/** A turn that still runs is not interrupted. A failed command of the user (`shell`) is no turn to continue. */
+/** A turn that still runs is not interrupted. A failed command of the user (`shell`) is no turn to continue, unless it is the check of a loop. */
 export function interruptedSession(db: Db, self: LeaseHolder, project: string): Session | null {
   const rows = db.rows<SessionRow>`
     select s.* from (${selectSessions}) s join turns last on last.n = (select max(n) from turns where session = s.n)
     where ${inProject(project)} and s.archived_at is null and (s.parent_session is null or s.plan is not null)
-      and last.status is not 'ok' and last.agent <> 'shell' and last.source is null
+      and last.status is not 'ok' and (last.agent <> 'shell' or last.loop is not null) and last.source is null
     order by last.started_at desc`;
   const interrupted = rows.find(({ id }) => activeHolder(db, id, self) === null);
   return interrupted === undefined ? null : toSession(interrupted);
