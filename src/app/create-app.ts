@@ -39,6 +39,7 @@ import { createApiMethods } from "./api-methods.ts";
 import { createAppContext, loadRoles, programSearch, type AppContext, type AppOptions } from "./app-context.ts";
 import { createExecutors, type ExecutorProvider } from "./executors/executors.ts";
 import { createFileFinder } from "./find-files.ts";
+import { createHooks } from "./hooks/create-hooks.ts";
 import { createHistorySource } from "./history-source.ts";
 import { createRetentionPort } from "./retention-port.ts";
 import { transcriptPorts } from "./transcript-ports.ts";
@@ -57,6 +58,7 @@ export function createApp(options: AppOptions): Api {
   const sessionWorktrees = lazy<SessionWorktrees>(async () =>
     (await import("./worktrees/session-worktrees.ts")).createSessionWorktrees(ctx, { worktrees, git: executors.git }),
   );
+  const hooks = createHooks(ctx);
   return createEngine({
     ...options.processContext,
     version: options.version,
@@ -74,6 +76,7 @@ export function createApp(options: AppOptions): Api {
     ...transcriptPorts(ctx, executors.tier),
     listFiles: createFileFinder(ctx, executors.git),
     warn: options.warn,
+    ...(hooks === null ? {} : { runHook: hooks.run }),
     ...(options.ephemeral ? {} : { retention: createRetentionPort(ctx) }),
     roles: (directory) => loadRoles(ctx, directory),
     history: createHistorySource(ctx, executors.git),
@@ -81,7 +84,7 @@ export function createApp(options: AppOptions): Api {
       createApp({ ...options, ...throwAwayOptions, env, cwd, startedIn: cwd }),
     ),
     close: async () => {
-      await executors.settle();
+      await Promise.all([executors.settle(), hooks?.settle()]);
       await Promise.all([executors.close(), store.close()]);
     },
   });

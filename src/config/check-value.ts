@@ -20,11 +20,21 @@ export function checkValue(entry: ConfigKey, value: unknown): CheckedValue {
 export function jsonFromText({ type }: ConfigKey, text: string): unknown {
   if (type === "integer" || type === "count" || type === "number" || type === "amount") return text.trim() === "" ? text : Number(text);
   if (type === "boolean") return booleans[text.trim().toLowerCase()] ?? text;
+  if (type === "hook") return text.startsWith("[") ? (parsedOr(text) ?? text) : text;
   if (!/-(?:list|map)$/.test(type)) return text;
   try {
     return JSON.parse(text);
   } catch {
     return type.endsWith("-map") ? text : [text];
+  }
+}
+
+/** Null if the text is no JSON. */
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
   }
 }
 
@@ -106,6 +116,11 @@ const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
     accepts: (value) => Array.isArray(value) && value.every(isText),
     schema: { type: "array", items: { type: "string", minLength: 1 } },
   },
+  hook: {
+    expected: "a shell command, a list of a program and its arguments, or a URL that starts with http:// or https://",
+    accepts: (value) => isCommandText(value) || (Array.isArray(value) && value.length > 0 && value.every(isCommandText)),
+    schema: { type: ["string", "array"], minLength: 1, minItems: 1, items: { type: "string", minLength: 1 } },
+  },
   "host-list": {
     expected: 'a list of hosts such as "example.com", "example.com:8080" or "*.example.com"',
     accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string" && parseHostPattern(item) !== null),
@@ -133,6 +148,12 @@ function isAtLimit(text: string): boolean {
 
 function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "";
+}
+
+/** A URL must be complete, else it would be run as a command. */
+function isCommandText(value: unknown): boolean {
+  if (typeof value !== "string" || value.trim() === "" || value.includes("\0")) return false;
+  return !/^https?:/i.test(value) || URL.canParse(value);
 }
 
 function mayPassToTools(name: unknown): boolean {

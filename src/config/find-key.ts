@@ -28,12 +28,14 @@ export function wordsOf(dotted: string): string[] {
 
 /** The entry for the words of a key in a file. */
 export function findKeyAt(words: readonly string[]): ConfigKey | undefined {
-  if (words.length === 1) return plainKeysByName.get(words[0]!);
+  const plain = plainKeysByName.get(words.join("."));
+  if (plain !== undefined && plain.key.split(".").length === words.length) return plain;
   return openKeys.find(({ pattern }) => pattern.length === words.length && matches(words, pattern))?.entry;
 }
 
-/** Whether there are keys below this one: `providers`, `providers.acme`. */
+/** Whether there are keys below this one: `hooks`, `providers`, `providers.acme`. */
 export function hasSubKeys(words: readonly string[]): boolean {
+  if (plainKeys.some(({ key }) => key.startsWith(`${words.join(".")}.`))) return true;
   return openKeys.some(({ pattern }) => words.length < pattern.length && matches(words, pattern));
 }
 

@@ -1,5 +1,6 @@
 // Every configuration key, once. Parsing, `ConfigValues`, `Settings`, `skein config`, the JSON schema and
 // docs/CONFIG.md come from this table. It holds data only; load.ts reads files and variables.
+import { hookKeys } from "./tables/hook-keys.ts";
 import { wireNames } from "../protocol/api/wire-name.ts";
 import { notifyModes } from "../protocol/api/settings.ts";
 import { policyNames, sandboxModes, toolLevels } from "../protocol/api/policy.ts";
@@ -20,9 +21,10 @@ export type KeyType =
   | "string-list"
   | "path-list"
   | "host-list"
+  | "hook"
   | "variable-list";
 
-type KeyEntry = {
+export type KeyEntry = {
   /** Dotted; a `*` stands for any name. */
   key: string;
   /** The name of the key in `ConfigValues`, if it is not the key in camel case. */
@@ -33,8 +35,8 @@ type KeyEntry = {
   default?: unknown;
   /** The value that is used if the key is not set. Not shown as its default. */
   fallback?: unknown;
-  /** The right of an untrusted project: "yes" to set the key, "narrow" to narrow it. Without it, only a trusted project may set the key. */
-  project?: "yes" | "narrow";
+  /** The right of an untrusted project: "yes" to set the key, "narrow" to narrow it. Without it, only a trusted project may set the key; "never": not even that. */
+  project?: "yes" | "narrow" | "never";
   /** For `narrow`: the choices from the narrowest to the widest, if `choices` has another order. */
   order?: readonly string[];
   /** For a `narrow` limit that is not set: the limit of headless runs, in the unit of the value. */
@@ -255,6 +257,7 @@ const keyTable = [
     description:
       "How the TUI notifies you, while its terminal has no focus, of a question or of the end of a turn of 10 s or more: as the terminal can, else by its bell (`auto`); by its bell; by a message to the terminal (`osc`); not at all.",
   },
+  ...hookKeys,
   {
     key: "providers.*.base_url",
     type: "url",
@@ -380,7 +383,7 @@ export const configKeys: readonly ConfigKey[] = keyTable.map((entry: KeyEntry) =
 /** Keys without a `*`. */
 export const plainKeys = configKeys.filter(({ key }) => !key.includes("*"));
 
-/** Keys for lists and plain maps, and keys with a `*`, have no variable. */
+/** Keys for lists and plain maps, and keys with a dot, have no variable. */
 function variableOf({ key, type }: KeyEntry): { env?: string } {
-  return key.includes("*") || /-list$|^string-map$/.test(type) ? {} : { env: `SKEIN_${key.toUpperCase()}` };
+  return /[*.]/.test(key) || /-list$|^string-map$/.test(type) ? {} : { env: `SKEIN_${key.toUpperCase()}` };
 }

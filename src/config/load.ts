@@ -36,7 +36,11 @@ export function loadConfig({ project, env, paths, trusted }: LoadOptions): Confi
   const projectFile = join(project, ".skein", "config.jsonc");
   const files = new FileReader(project);
   const sources: ConfigSources = new Map(readLayer(userFile, null));
-  const ignored = addProject(sources, readLayer(projectFile, files) ?? new Map(), () => trusted(files));
+  const projectLayer: ConfigSources = readLayer(projectFile, files) ?? new Map();
+  const forbidden = [...projectLayer.keys()].filter((key) => (findKey(key) as ConfigKey).project === "never");
+  for (const key of forbidden) projectLayer.delete(key);
+  if (forbidden.length > 0) warnings.push(forbiddenWarning(projectFile, forbidden, userFile));
+  const ignored = addProject(sources, projectLayer, () => trusted(files));
   if (ignored.length > 0) warnings.push(untrustedWarning(projectFile, ignored));
   addEnvironment(sources, env);
   const warn = (message: string) => void warnings.push(message);
@@ -116,6 +120,11 @@ function widens(entry: ConfigKey, before: unknown, after: unknown): boolean {
 
 function untrustedWarning(file: string, ignored: string[]): string {
   return `${file} is not trusted, so ${ignored.join(", ")} ${ignored.length === 1 ? "is" : "are"} ignored; read it, then run \`skein trust\``;
+}
+
+/** Trust does not help: these keys run programs outside of the sandbox. */
+function forbiddenWarning(file: string, keys: string[], userFile: string): string {
+  return `${file}: ${keys.join(", ")} ${keys.length === 1 ? "is" : "are"} ignored in a project, also in a trusted one; only ${userFile} sets hooks`;
 }
 
 function addEnvironment(sources: ConfigSources, env: LoadOptions["env"]): void {

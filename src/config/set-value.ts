@@ -27,6 +27,8 @@ export type SetValueOptions = {
 export async function setConfigValue(options: SetValueOptions): Promise<{ path: string }> {
   const entry = findKey(options.key);
   if (!entry) throw new Fault("config", `unknown key "${options.key}"`, { hint: unknownKeyHint(options.key) });
+  if (options.scope === "project" && entry.project === "never")
+    throw new Fault("config", `"${options.key}" can't be set in a project`, { hint: "leave --project out: only your own file sets it" });
   const value = options.value === "null" ? undefined : jsonFromText(entry, options.value);
   if (value !== undefined) {
     const checked = checkValue(entry, value);

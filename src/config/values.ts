@@ -24,6 +24,7 @@ type TypeValues = {
   "string-list": readonly string[];
   "path-list": readonly string[];
   "host-list": readonly string[];
+  hook: string | readonly string[];
   "variable-list": readonly string[];
 };
 type NullIfUnset<Entry> = Entry extends { fallback: unknown } | { default: unknown } ? never : null;

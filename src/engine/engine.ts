@@ -6,6 +6,7 @@ import { protocolVersion } from "../protocol/api/control.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
 import type { CommitLog } from "../protocol/tree/history.ts";
 import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/tree/import.ts";
+import type { HookEvent } from "../protocol/hooks/hook-event.ts";
 import type { EnclosingSession } from "../protocol/api/policy.ts";
 import type { Node } from "../protocol/tree/node.ts";
 import type { Agent, CommandRunner, ProjectGuards, Snapshots, TeamDirectories } from "../protocol/api/ports.ts";
@@ -42,6 +43,8 @@ export type EngineDeps = {
   /** Null in an ephemeral run. */
   snapshots: Snapshots | null;
   guards: ProjectGuards;
+  /** Called for the turns of this process. Must return at once and not throw. Missing if the user has no hooks. */
+  runHook?: (event: HookEvent) => void;
   /** Runs the checks of turns. */
   runCommand: CommandRunner;
   /**

@@ -14,7 +14,7 @@ export function printConfigDocs(): string {
   });
 }
 
-const projectRights = { yes: "may set it", narrow: "may narrow it" };
+const projectRights = { yes: "may set it", narrow: "may narrow it", never: "ignored, also with trust" };
 
 function keyCells(key: ConfigKey): string[] {
   const value = key.type === "choice" ? (key.choices ?? []).map((choice) => `\`${choice}\``).join(", ") : expectedText(key);

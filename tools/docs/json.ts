@@ -1,7 +1,7 @@
 // Prints docs/JSON.md: the prose of json.md with a table for every printed document. A type with an id is printed once.
 import { z } from "zod";
 import { exitCodes, faultExitCodes } from "../../src/protocol/api/error.ts";
-import { event } from "../../src/protocol/schema/events.ts";
+import { event, hookRecord } from "../../src/protocol/schema/events.ts";
 import { loopResult } from "../../src/protocol/schema/views/loop-views.ts";
 import * as printed from "../../src/protocol/schema/printed.ts";
 import * as race from "../../src/protocol/schema/race/race-views.ts";
@@ -35,6 +35,11 @@ const sections: readonly Section[] = [
   ["hub start", "`hub start --json` prints one; `hub.json` holds the same without `outcome`.", printed.hubStarted],
   ["hub status", "`hub status --json` prints one.", printed.hubStatus],
   ["hub stop", "`hub stop --json` prints one.", printed.hubStopped],
+  [
+    "Hook record",
+    "A hook of the [configuration](CONFIG.md) gets one on stdin, or by POST. Keys and tokens are replaced by `[redacted]`, and your home directory by `~`.",
+    hookRecord,
+  ],
   ["purge", "`purge --json` prints one.", results.purgeReport],
   ["files diff", "`files diff --json` prints one.", printed.printedDiff],
   ["files restore", "`files restore --json` prints one.", printed.printedRestore],

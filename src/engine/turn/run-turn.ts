@@ -4,6 +4,7 @@ import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/a
 import { refuseArchived } from "../../protocol/api/archived.ts";
 import { Fault, withResumeHint, type TurnError } from "../../protocol/api/error.ts";
 import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
+import { fireHook } from "./fire-hook.ts";
 import { refuseNesting } from "../../protocol/api/nesting.ts";
 import type { AtLimit } from "../../protocol/limits/at-limit.ts";
 import { withLimitHint } from "../../protocol/limits/limit-hint.ts";
@@ -146,6 +147,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
     const recorder = new Recorder(store, lease, transcript, (event) => {
       deps.running.publish(event);
       publish(event);
+      if (deps.runHook !== undefined) fireHook(deps.runHook, event, { session, isSubSession: scope.root !== null });
     });
     const running: RunningTurn = { params, store, lease, recorder, deadline, clock, gate, asking: new Map() };
     unregister = deps.running.begin(running);

@@ -1,4 +1,4 @@
-// Runs one program to its end, in its own session and process group and without stdin. stdout and stderr share a pipe, so
+// Runs one program to its end, in its own session and process group. stdout and stderr share a pipe, so
 // that their order is kept, unless the caller sets `separateStreams`. Memory is bounded. A program that is stopped ends
 // with its whole family.
 import { closeSync } from "node:fs";
@@ -12,6 +12,8 @@ export type ProcessRequest = {
   command: string[];
   cwd: string;
   env: Record<string, string>;
+  /** Written to stdin. Without it, stdin is empty. */
+  stdin?: string;
   timeoutMs: number | null;
   signal: AbortSignal;
   /** True gives each stream its own pipe. Else all output counts as stdout, in the order in which it was written. */
@@ -94,18 +96,19 @@ type Child = { process: Bun.Subprocess; outputs: ChildOutput[] };
 
 function start(request: ProcessRequest, libc: Libc | null): Child {
   const options = { cwd: request.cwd, env: request.env, detached: true } as const;
+  const stdin = request.stdin === undefined ? ("ignore" as const) : new Blob([request.stdin]);
   if (request.separateStreams === true) {
-    const child = Bun.spawn(request.command, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    const child = Bun.spawn(request.command, { ...options, stdio: [stdin, "pipe", "pipe"] });
     return { process: child, outputs: [ownOutput("stdout", child.stdout), ownOutput("stderr", child.stderr)] };
   }
   const pipe = libc?.pipe() ?? null;
   if (!pipe) {
     const command = ["/bin/sh", "-c", 'exec "$@" 2>&1', "sh", ...request.command];
-    const child = Bun.spawn(command, { ...options, stdio: ["ignore", "pipe", "ignore"] });
+    const child = Bun.spawn(command, { ...options, stdio: [stdin, "pipe", "ignore"] });
     return { process: child, outputs: [ownOutput("stdout", child.stdout)] };
   }
   try {
-    const child = Bun.spawn(request.command, { ...options, stdio: ["ignore", pipe.write, pipe.write] });
+    const child = Bun.spawn(request.command, { ...options, stdio: [stdin, pipe.write, pipe.write] });
     const output: ChildOutput = { name: "stdout", stream: Bun.file(pipe.read).stream(), release: () => closeSync(pipe.read) };
     return { process: child, outputs: [output] };
   } catch (error) {

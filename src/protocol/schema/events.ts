@@ -3,8 +3,8 @@
 import { z } from "zod";
 import { denialKinds } from "../api/policy.ts";
 import { renamedFields } from "../json/field-names.ts";
-import { count, fields, hubOnly, time } from "./fields.ts";
-import { ask, id, node, queuedInput, session, spent, turn, turnError } from "./tree.ts";
+import { count, fields, hubOnly, nullableText, texts, time } from "./fields.ts";
+import { ask, id, node, queuedInput, session, spent, turn, turnError, usage } from "./tree.ts";
 
 /** The budget that is left; a field is null without such a limit. */
 export const remainingBudget = fields({
@@ -90,3 +90,39 @@ const transientEvent = z.discriminatedUnion("type", [
 export const event = z.union([durableEvent, transientEvent]);
 export type DurableEvent = z.output<typeof durableEvent>;
 export type TransientEvent = z.output<typeof transientEvent>;
+
+const hookShared = {
+  at: time,
+  sessionId: z.string(),
+  sessionName: nullableText,
+  directory: z.string(),
+  project: z.string(),
+  turnId: z.string(),
+  agent: z.string(),
+  model: nullableText,
+};
+
+/** The record that a hook gets. */
+export const hookRecord = z.discriminatedUnion("type", [
+  fields({
+    type: z.literal("turn_ended"),
+    ...hookShared,
+    status: z.string().describe("as in the result of a run"),
+    error: turnError.nullable(),
+    answer: z.string().describe("at most 2,000 characters"),
+    durationMs: count,
+    usage: usage.describe("without sub-sessions"),
+    costUsd: z.number().nullable().describe("without sub-sessions; null if unknown"),
+  }),
+  fields({
+    type: z.literal("ask_opened"),
+    ...hookShared,
+    ask: fields({ id: z.string(), question: z.string(), options: texts }),
+  }),
+  fields({
+    type: z.literal("turn_waiting"),
+    ...hookShared,
+    until: time.nullable().describe("when the turn goes on; null if the vendor does not say it"),
+    error: turnError.nullable(),
+  }),
+]);
