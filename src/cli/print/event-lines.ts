@@ -72,8 +72,9 @@ function textLines({ name, text, isError }: ResultPart, { style, columns, comman
 function failureLines(lines: readonly string[], { style, columns }: LineStyle): string[] {
   const output = lines.slice(0, -1);
   const omitted = Math.max(0, output.length - maxFailureLines);
-  const more = omitted > 0 ? style.dim(` (last ${maxFailureLines} of ${pluralize(output.length, "line")})`) : "";
-  const head = `  ${style.red(`✗ ${printable(oneLine(lines.at(-1) ?? "", Math.max(20, columns - 32)))}`)}${more}`;
+  const more = omitted > 0 ? ` (last ${maxFailureLines} of ${pluralize(output.length, "line")})` : "";
+  const reason = printable(oneLine(lines.at(-1) ?? "", Math.max(20, columns - more.length - 5)));
+  const head = `  ${style.red(`✗ ${reason}`)}${style.dim(more)}`;
   return [head, ...output.slice(-maxFailureLines).map((line) => `    ${outputRow(line, columns - 4)}`)];
 }
 

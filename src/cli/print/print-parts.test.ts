@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { toPrintedJson } from "../../protocol/json/json-case.ts";
+import { resultLines } from "./event-lines.ts";
 import { jsonText } from "./json.ts";
 import { stripControls, showsUnicode, styleOf } from "../terminal/style.ts";
 import { cutToWidth, tableText } from "../terminal/table.ts";
@@ -67,4 +68,13 @@ describe("json", () => {
   test("a document ends with a line end", () => {
     expect(jsonText([])).toBe("[]\n");
   });
+});
+
+test("the reason of a failed call uses the whole line, and leaves room for the number of lines only if some are omitted", () => {
+  const lineStyle = { style: styleOf({ color: false }), columns: 80 };
+  const fail = (text: string) => resultLines({ kind: "result", call: "c", name: "edit", text, isError: true }, lineStyle)[0] ?? "";
+  const reason = 'edit: unknown parameter "old"; did you mean "old_text"? It has path and new_text';
+  expect(fail(reason.slice(0, 74))).toBe(`  ✗ ${reason.slice(0, 74)}`);
+  const long = fail([...Array.from({ length: 12 }, (_, index) => `line ${index}`), "x".repeat(200)].join("\n"));
+  expect([long.length, long.endsWith("… (last 10 of 12 lines)")]).toEqual([79, true]);
 });
