@@ -85,7 +85,7 @@ describe("after a colon", () => {
     ["exec", { type: "execute plan" }],
     ["edit-plan", { type: "edit plan" }],
     ["net on", { type: "net", net: "on" }],
-    ["net off", { type: "net", net: "off" }],
+    ["net off", { type: "net", net: "off", hosts: [] }],
     ["model anthropic/x", { type: "model", name: "anthropic/x" }],
     ["agent codex", { type: "agent", name: "codex" }],
     ["fork", { type: "fork", name: null }],
