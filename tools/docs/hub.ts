@@ -10,7 +10,7 @@ import { fillTemplate, markdownTable, type SchemaNode } from "./template.ts";
 
 const groups: readonly (readonly [title: string, nouns: readonly Exclude<keyof Api, "close">[]])[] = [
   ["Sessions and their trees", ["session", "branch"]],
-  ["Turns, questions, commands", ["turn", "ask", "bash"]],
+  ["Turns, questions, commands", ["turn", "loop", "ask", "bash"]],
   ["Teams", ["team"]],
   ["Races", ["race"]],
   ["Nodes and their data", ["node", "graft", "context", "handle", "search", "history", "transcript"]],

@@ -1,5 +1,6 @@
 // Builds the view of a race: what its session records, with the state, the files and the usage of each agent's session.
 import { cutText } from "../../kit/text/cut-text.ts";
+import { Fault } from "../../protocol/api/error.ts";
 import { hasPassed, proposedRacer, type RacerRecord } from "../../protocol/race/race.ts";
 import type { RaceInfo, RacerState, RacerView, RaceState, RaceView } from "../../protocol/race/views.ts";
 import { isActive } from "../../protocol/team/views.ts";
@@ -11,6 +12,7 @@ import type { Store, SubSession } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { branchFiles } from "../files/branch-files.ts";
 import { lastAnswer } from "../tree/graft.ts";
+import { createWorktreeMethods } from "../worktrees/worktree-methods.ts";
 import type { FoundRace } from "./find-races.ts";
 
 const answerBytes = 2_000;
@@ -116,9 +118,23 @@ async function filesOf({ deps, store, found, cache }: ViewParts, racer: RacerRec
   if (cached?.at === at) return cached.files;
   const path = await store.path(session.tip);
   const start = path.findIndex(({ id }) => id === found.race.base) + 1;
-  const files = (await branchFiles(store, deps.snapshots, { path, start }))?.changes ?? null;
+  const credited = (await branchFiles(store, deps.snapshots, { path, start }))?.changes ?? null;
+  const hasEnded = racer.ended !== null && found.race.adopted === null;
+  const files = (credited ?? []).length === 0 && hasEnded ? await worktreeChanges(deps, session, credited) : credited;
   cache.set(session.id, { at, files });
   return files;
+}
+
+/** An agent's CLI can change files without a call that it reports. Then the changes that a merge would bring count. */
+async function worktreeChanges(deps: EngineDeps, session: Session, credited: FileChange[] | null): Promise<FileChange[] | null> {
+  if (session.worktree === undefined) return credited;
+  try {
+    return (await createWorktreeMethods(deps).diff({ session: session.id, directory: null })).changes;
+  } catch (error) {
+    // The worktree may be removed.
+    if (error instanceof Fault) return credited;
+    throw error;
+  }
 }
 
 function usageOf(spent: Spent) {

@@ -160,9 +160,12 @@ test("slash commands ask for their effects", () => {
     ["/init", { type: "start", prompt: expect.stringContaining("AGENTS.md") }],
     ["/login", { type: "report", topic: "login" }],
     ["/mcp", { type: "report", topic: "mcp" }],
+    ["/race", { type: "read race" }],
+    ["/race claude,codex:gpt-5 fix the tests", { type: "race", agents: "claude,codex:gpt-5", task: "fix the tests" }],
     ["/exit", { type: "quit" }],
   ];
   for (const [line, effect] of expected) expect(press(opened, ...keysFor(line), "enter").effects[0]).toMatchObject(effect);
   expect(press(fresh, ...keysFor("/compact"), "enter").state.notice?.text).toBe("there is nothing to summarise yet");
+  expect(press(opened, ...keysFor("/race claude"), "enter").state.notice?.text).toStartWith("race takes [agents task]");
   expect(press(running, ...keysFor("/review"), "enter").effects).toEqual([]);
 });

@@ -163,3 +163,33 @@ test("all agents share one budget, and a race that used it up continues with mor
     expect([resumed.code, raceOf(resumed.json()).state]).toEqual([0, "ended"]);
   });
 }, 300_000);
+
+test("a project without a repository, or without a commit, can race: the worktrees begin with its files", async () => {
+  await runRaceJourney(bothPass, async ({ skein }) => {
+    rmSync(join(skein.project, ".git"), { recursive: true });
+    for (const prepare of [() => {}, () => git(skein.project, "init", "-q", "-b", "main")]) {
+      prepare();
+      const ran = await skein.run(["race", "write", ...both, "--json"]);
+      const { racers } = raceOf(ran.json());
+      expect([ran.code, racers.map(({ directory }) => hasFile(directory, "start.txt"))]).toEqual([0, [true, true]]);
+      expect([hasFile(skein.project, "result.txt"), (await skein.run(["race", "adopt", "native-2"])).code]).toEqual([false, 0]);
+      rmSync(join(skein.project, "result.txt"));
+    }
+  });
+}, 300_000);
+
+test("ps shows a running race with its agents, and kill stops all of them", async () => {
+  const slow = { steps: [{ calls: [{ input: { command: "echo begun > begun.txt" } }] }, { delayMs: 600_000 }], final: "too late" };
+  await runRaceJourney({ claude: slow, gpt: slow }, async ({ skein }) => {
+    const started = skein.start(["race", "wait", ...both, "--name", "slow"]);
+    const drained = Promise.all([new Response(started.stdout).text(), new Response(started.stderr).text()]);
+    const agents = async () =>
+      ((await skein.run(["ps", "--json"])).json() as unknown as { turn: { agent: string } }[]).map(({ turn }) => turn.agent);
+    while ((await agents()).length < 3) await Bun.sleep(100);
+    expect((await agents()).toSorted()).toEqual(["native", "native", "race"]);
+    expect((await skein.run(["ps"])).out).toContain("race: wait");
+    expect((await skein.run(["kill", "slow"])).code).toBe(0);
+    expect([await started.exited, (await drained)[0]]).toEqual([130, expect.stringContaining("interrupted")]);
+    expect((await showRace(skein)).state).toBe("interrupted");
+  });
+}, 300_000);

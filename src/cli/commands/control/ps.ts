@@ -51,9 +51,11 @@ function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: Comm
   return itemTable(rows, fittingColumns(columns, rows, out.columns), { width: out.columns, paintTitle: style.dim });
 }
 
-/** A pass of a loop has a prompt of its own, so its task is shown instead. */
+/** A pass of a loop has a prompt of its own, so its task is shown instead. A race is marked, because a narrow table has no agent. */
 function taskText({ turn, prompt, session }: TurnInfo): string {
-  return turn.loop === undefined ? (prompt ?? session.task ?? "") : `${passLabel(turn.loop)}${turn.loop.task}`;
+  if (turn.loop !== undefined) return `${passLabel(turn.loop)}${turn.loop.task}`;
+  const task = prompt ?? session.task ?? "";
+  return turn.agent === "race" ? `race: ${task}` : task;
 }
 
 function stateText({ state, turn }: TurnInfo, style: Style): string {
