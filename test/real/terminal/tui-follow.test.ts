@@ -99,7 +99,7 @@ describe("the screen follows", () => {
       await press("Escape");
       await until("[NORMAL]");
       await press(":quit", "Enter");
-      await until(/Resume with: skein -r --hub auto .*\n\$/);
+      await until(/Resume with: skein tui --hub auto .*\n\$/);
       await press("clear; skein tui --hub auto", "Enter");
       await until(/the task[^]*0\.9 [^]*\[writing, pid \d+\]/);
       model.isHeld = false;
@@ -119,7 +119,7 @@ describe("the screen follows", () => {
       await press("Enter");
       await until(/killed · 0 steps[^]*0\.39 done[^]*── ok · 1 step/);
       await press("C-c", "C-c");
-      await until(/Resume with: skein -r .*\n\$/);
+      await until(/Resume with: skein tui --hub auto .*\n\$/);
       expect((await skein.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
     });
   }, 300_000);

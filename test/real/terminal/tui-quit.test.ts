@@ -35,7 +35,7 @@ test("an unsent message is restored after a kill -9 and after quitting, and two 
     await first.press("reset; clear; skein tui", "Enter");
     await first.until(/restored an unsent message ─[^]*> half a th\[pasted 12 lines\]\n\[INSERT\]/);
     await first.press("Escape", ":quit", "Enter");
-    await first.until(/The unsent message is saved: the next skein tui in this project has it\./);
+    await first.until(/The unsent message is saved: the next `skein` in this project has it\./);
     await first.press(`clear; skein tui ${model.join(" ")}`, "Enter");
     await first.until("> half a th[pasted 12 lines]");
     await first.press("!", "Enter");
