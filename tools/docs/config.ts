@@ -22,7 +22,9 @@ function keyCells(key: ConfigKey): string[] {
   return [`\`${key.key.replace("*", "<name>")}\``, value, defaultText(key), variable, key.project ? projectRights[key.project] : "ignored", key.description];
 }
 
-function defaultText({ default: value }: ConfigKey): string {
+function defaultText({ type, default: value }: ConfigKey): string {
+  // The default of a duration is in ms, a number in the file is seconds.
+  if (type === "duration" && typeof value === "number") return `\`${value / 1000}\``;
   const isEmpty = value === null || (Array.isArray(value) && value.length === 0);
   return isEmpty ? "" : `\`${JSON.stringify(value).replaceAll('"', "")}\``;
 }
