@@ -219,7 +219,7 @@ function procText(path: string): string {
 
 function checkPeaks(peaks: Peaks): void {
   expect(peaks.main).toBeGreaterThan(0);
-  // 98 to 121 MB in 24 runs of both floods, on an idle and on a busy machine, and 165 MB once. Chunks that were stored stay in
+  // 98 to 121 MB in 18 runs of both floods, on an idle and on a busy machine, and 165 MB once. Chunks that were stored stay in
   // memory until the runtime collects garbage, which it does late while a stream always has data.
   expect(peaks.main).toBeLessThan(170 * MB);
   // 45 to 52 MB.
