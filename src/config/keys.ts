@@ -221,6 +221,20 @@ const keyTable = [
       "Archived sessions expire after this time, with their outputs, transcripts, snapshots, and directories of agents and teams. They are removed at most once a day, after a turn; unmerged work stays. Stored files that no session needs any more go with them, after a week at least. Without it, `purge_after` or 30 days.",
   },
   {
+    key: "worktree_setup",
+    isInternal: true,
+    type: "string",
+    description:
+      "Command that prepares a new worktree, such as `npm ci`. It runs once, in the sandbox of the first turn there (docs/WORKTREES.md). A project's own counts only after `skein trust`.",
+  },
+  {
+    key: "worktree_ignored",
+    isInternal: true,
+    type: "boolean",
+    default: false,
+    description: "Whether a new worktree gets ignored files, as with `--with-ignored`: `node_modules` as a link, `.env` as a copy.",
+  },
+  {
     key: "context_files",
     type: "boolean",
     default: true,

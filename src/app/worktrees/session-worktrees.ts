@@ -1,11 +1,14 @@
 // The worktrees of sessions: their places, their creation by one process at a time, and their removal.
 import { existsSync, lstatSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { loadConfig } from "../../config/load.ts";
+import { trustState } from "../../config/trust.ts";
 import type { GitRunner, ShadowRepository } from "../../files/git.ts";
 import { shadowRepository } from "../../files/snapshots/shadow.ts";
 import { commitTree, skeinCommit } from "../../files/worktrees/commits.ts";
 import { copyCommit, copyTree } from "../../files/worktrees/copy-tree.ts";
 import { directorySize } from "../../kit/files/directory-size.ts";
+import type { FileReader } from "../../kit/files/file-reader.ts";
 import { makeIgnoredDirectory } from "../../kit/files/ignored-directory.ts";
 import { isTooBroad } from "../../kit/files/path-status.ts";
 import { makeDirectorySafely, replaceTextSafely } from "../../kit/files/safe-file.ts";
@@ -18,12 +21,14 @@ import type {
   StartFiles,
   WorktreeRecord,
   WorktreeRepository,
+  WorktreeSettings,
   Worktrees,
   WorktreeStart,
 } from "../../protocol/worktree/ports.ts";
 import type { AppContext } from "../app-context.ts";
 import { choosePort } from "./choose-port.ts";
 import { withCreationLock } from "./creation-lock.ts";
+import { addIgnored, planIgnored } from "./ignored-files.ts";
 
 type WorktreeDeps = { worktrees: Worktrees; git: GitRunner };
 
@@ -72,12 +77,14 @@ export function createSessionWorktrees(ctx: AppContext, { worktrees, git }: Work
       rmSync(place.gitDir, { recursive: true, force: true });
       return startAt({ project, gitDir: place.gitDir }, start);
     },
+    settings: async (project) => worktreeSettings(ctx, project),
+    planIgnored: (project, options) => planIgnored(git, project, options),
     choosePort: async (directory, taken) => choosePort(directory, taken),
     async open(record) {
       const at = repositoryOf(record);
       return withCreationLock(`${at.gitDir}.creating`, async () => {
         if (conditionOf(record) === "complete") return false;
-        await worktrees.open(at, toOpened(record));
+        await worktrees.open(at, { ...toOpened(record), onFiles: () => addIgnored(record) });
         return true;
       });
     },
@@ -127,6 +134,13 @@ async function refuseProject({ paths }: AppContext, worktrees: Worktrees, projec
     throw new Fault("usage", `git can't read the repository of ${project}, so it can have no worktree`, {
       hint: "`git status` there shows why; or run without -w",
     });
+}
+
+/** The app's own project has its configuration loaded. Others may have sessions in the hub. */
+function worktreeSettings({ config, env, paths, project: ownProject }: AppContext, project: string): WorktreeSettings {
+  const trusted = (files: FileReader): boolean => trustState(paths, project, files).trusted;
+  const { values } = project === ownProject ? config : loadConfig({ project, env, paths, trusted });
+  return { setup: values.worktreeSetup, withIgnored: values.worktreeIgnored };
 }
 
 function makeDirectories({ root, gitDir }: { root: string; gitDir: string }): void {

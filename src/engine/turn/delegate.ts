@@ -119,7 +119,8 @@ export async function findFinishedTask(
   return { answer: answer === undefined ? "" : textOf(answer), spent: turns.map(withSubSessions).reduce(addSpent, zeroSpent) };
 }
 
-function exitOf({ parts: [part] }: Node): Pick<DelegateResult, "exitCode"> {
+/** The exit code on the node of a command. */
+export function exitOf({ parts: [part] }: Node): Pick<DelegateResult, "exitCode"> {
   return part?.kind === "handle" ? { exitCode: part.handle.metadata.exitCode ?? null } : {};
 }
 

@@ -11,7 +11,7 @@ import { withLimitHint } from "../../protocol/limits/limit-hint.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
 import type { Agent, TeamMailPort } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
-import type { TurnOptions } from "../../protocol/api/turn-options.ts";
+import { bareTurn, type TurnOptions } from "../../protocol/api/turn-options.ts";
 import type { CheckOutcome, CliSessionStart, Session, Turn, TurnEnd, TurnLoop } from "../../protocol/tree/turn.ts";
 import { systemClock } from "../../kit/flow/clock.ts";
 import { PauseGate } from "../../kit/flow/pause-gate.ts";
@@ -31,6 +31,7 @@ import { handOver, withEarliestReset, type HandOver } from "./hand-over.ts";
 import { findAgent } from "./open-session.ts";
 import { applyRole, ignoredFieldsText } from "./roles.ts";
 import type { RunningTurn } from "./running-turns.ts";
+import { canSetUp, inWorktree, runSetup } from "./set-up-worktree.ts";
 import { createTurnContext } from "./turn-context.ts";
 
 /** The params, with the id of the queued message that is the prompt, the applied role, and fields of a team's sub-session. */
@@ -92,7 +93,12 @@ export async function runTurnAndQueue(
   const session = await store.requireSession(params.session);
   refuseArchived(session);
   const resumed = await continueRace(store, params);
-  let request = await withStoredCheck(store, await applyRole(deps, await inWorktree(deps, resumed, session), session));
+  const { params: placed, setup } = await inWorktree(deps, resumed, session);
+  let request = await withStoredCheck(store, await applyRole(deps, placed, session));
+  if (setup !== null && canSetUp(request))
+    await runSetup(deps, session, (watch) =>
+      runTurn(deps, { ...bareTurn(session.id, request.policy), command: setup, env: placed.env }, withWatch(publish, watch), scope),
+    );
   let ended = await runTurn(deps, request, publish, scope);
   for (;;) {
     const next = await handOver(deps, request, ended, scope);
@@ -118,11 +124,11 @@ export async function runTurnAndQueue(
   return ended;
 }
 
-/** The tools of a session in a worktree get its variables. Creates the worktree again if its directory was deleted. */
-async function inWorktree(deps: EngineDeps, params: TurnRequest, session: Session): Promise<TurnRequest> {
-  if (session.worktree === undefined) return params;
-  const { prepareWorktree } = await import("../worktrees/prepare-turn.ts");
-  return { ...params, env: { ...(await prepareWorktree(deps, session)), ...params.env } };
+function withWatch(publish: (event: Event) => void, watch: (event: Event) => void): (event: Event) => void {
+  return (event) => {
+    watch(event);
+    publish(event);
+  };
 }
 
 async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: Event) => void, scope: TurnScope): Promise<EndedTurn> {

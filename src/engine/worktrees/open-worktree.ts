@@ -65,6 +65,8 @@ async function createWorktree(deps: EngineDeps, { project, id, request }: Wanted
   const name = request.name ?? shortId(id);
   const { base, files, notes } = await worktrees.start(project, name, start);
   const { directory, branch } = worktreePlace(project, name);
+  const settings = await worktrees.settings(project);
+  const ignored = await worktrees.planIgnored(project, { withIgnored: request.withIgnored || settings.withIgnored });
   const taken = (await store.listWorktrees(null)).map(({ port }) => port);
   const record: WorktreeRecord = {
     project,
@@ -74,15 +76,16 @@ async function createWorktree(deps: EngineDeps, { project, id, request }: Wanted
     base,
     files,
     port: await worktrees.choosePort(directory, taken),
-    linked: [],
-    setup: "none",
+    linked: ignored.linked,
+    copied: ignored.copied,
+    setup: settings.setup === null ? "none" : "pending",
     createdAt: Date.now(),
     mergedAt: null,
     merging: null,
   };
   // Another process may have created one of that name meanwhile.
   const isAdded = await store.addWorktree(record);
-  for (const note of notes) deps.warn(note);
+  for (const note of [...notes, ...ignored.notes]) deps.warn(note);
   return completed(deps, isAdded ? record : ((await store.worktree(project, name)) ?? record));
 }
 

@@ -1,5 +1,6 @@
 // Prepares the worktree of a session for a turn: creates a deleted directory again, and gives its tools their variables.
 import { Fault } from "../../protocol/api/error.ts";
+import { shortId } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { WorktreeRecord } from "../../protocol/worktree/ports.ts";
 import type { Store } from "../../store/store.ts";
@@ -7,10 +8,13 @@ import type { EngineDeps } from "../engine.ts";
 import { nodeState } from "../files/file-states.ts";
 import { worktreesOf } from "./open-worktree.ts";
 
-/** Returns the variables for the tools of the turn. Throws if the worktree was removed. */
-export async function prepareWorktree(deps: EngineDeps, session: Session): Promise<Record<string, string>> {
+/** The variables for the tools of a turn, and the command that must run before it; null if there is none. */
+type PreparedWorktree = { env: Record<string, string>; setup: string | null };
+
+/** Throws if the worktree was removed. */
+export async function prepareWorktree(deps: EngineDeps, session: Session): Promise<PreparedWorktree> {
   const { worktree } = session;
-  if (worktree === undefined) return {};
+  if (worktree === undefined) return { env: {}, setup: null };
   const store = await deps.store();
   const record = await store.worktree(worktree.project, worktree.name);
   if (record === null)
@@ -19,7 +23,23 @@ export async function prepareWorktree(deps: EngineDeps, session: Session): Promi
     });
   if ((await worktreesOf(deps).condition(record)) === "missing") await createAgain(deps, store, { record, session });
   else await worktreesOf(deps).open(record);
-  return { SKEIN_PORT: String(record.port), SKEIN_WORKTREE: record.name };
+  const setup = record.setup === "pending" ? (await worktreesOf(deps).settings(record.project)).setup : null;
+  return { env: { SKEIN_PORT: String(record.port), SKEIN_WORKTREE: record.name }, setup };
+}
+
+/** `exitCode` is that of the setup command; null after a signal. Throws if it failed, so that no request is sent. */
+export async function finishSetup(deps: EngineDeps, session: Session, exitCode: number | null): Promise<void> {
+  const { worktree } = session;
+  if (worktree === undefined) return;
+  if (exitCode === 0) return void (await (await deps.store()).updateWorktree(worktree, { setup: "done" }));
+  const id = shortId(session.id);
+  throw new Fault(
+    "config",
+    `worktree_setup failed in ${worktree.directory}: ${exitCode === null ? "it was stopped" : `exit ${exitCode}`}`,
+    {
+      hint: `its output: skein show ${id}; the next turn of the session runs it again: skein run --session ${id} "task"`,
+    },
+  );
 }
 
 /** A deleted directory gets the files that were recorded last in this session; else those of its start. */

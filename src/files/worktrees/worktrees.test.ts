@@ -235,6 +235,25 @@ describe("merge", () => {
   });
 });
 
+test("a killed merge is completed: files that git removed or wrote in part get their new version, and others stay", async () => {
+  for (const name of ["cut.txt", "gone.txt", "mine.txt", "whole.txt"]) write(name, `${name}\n`);
+  const member = await open("one");
+  for (const name of ["cut.txt", "gone.txt", "mine.txt", "whole.txt"]) writeFileSync(join(member.directory, name), `new ${name}\n`);
+  const plan = await worktrees.planMerge(team, member.from, await commitWork(member, "work"));
+  write("cut.txt", "new c");
+  rmSync(join(project, "gone.txt"));
+  write("whole.txt", "new whole.txt\n");
+  write("mine.txt", "written by hand\n");
+  await worktrees.repairMerge(team, plan);
+  const read = (name: string) => readFileSync(join(project, name), "utf8");
+  expect(["cut.txt", "gone.txt", "mine.txt", "whole.txt"].map(read)).toEqual([
+    "new cut.txt\n",
+    "new gone.txt\n",
+    "written by hand\n",
+    "new whole.txt\n",
+  ]);
+});
+
 test("the base of a project without a repository has all its files", async () => {
   const bare = join(root, "bare");
   mkdirSync(bare);

@@ -17,7 +17,7 @@ import { createClone, hasClone, showAsCommitted, takeCommits } from "./member-cl
 import { excludeFile, tryGit, readablePath, runGit, splitAtNul, type GitRunner, type ShadowRepository } from "../git.ts";
 import { readProjectGit } from "../project/project-git.ts";
 import { commitTree, isAncestor, run, skeinCommit, treeOf, type CommitLabel } from "./commits.ts";
-import { createSubmoduleFilter, submodulesOf } from "./submodules.ts";
+import { submoduleProblem, submodulesOf } from "./submodules.ts";
 import { prepareShadow, rawAttributes } from "../snapshots/shadow.ts";
 import { copyIndex } from "../snapshots/take-snapshot.ts";
 
@@ -151,6 +151,7 @@ async function openWorkspace(repository: ShadowRepository, worktree: OpenedWorkt
   await withTemporaryIndex(repository, async (first) => {
     await run({ ...repository, project: directory }, ["read-tree", "--reset", "-u", files], { index: first, access: "write" });
     await createClone(repository, worktree);
+    await worktree.onFiles?.();
     renameSync(first, index);
   });
 }
@@ -177,12 +178,12 @@ async function commitWorkspace(repository: ShadowRepository, worktree: OpenedWor
   const index = memberIndex(repository, directory);
   return withTemporaryIndex(repository, async (work) => {
     if (existsSync(index)) copyIndex(index, work);
-    const submodules = createSubmoduleFilter(await submodulesOf(repository, from));
+    const submodules = await submodulesOf(repository, from);
     const links = new Set(leaveOut.map((path) => Buffer.from(path).toString("latin1")));
-    const isLeftOut = (path: string): boolean => links.has(path) || submodules.covers(path);
+    const isLeftOut = (path: string): boolean => links.has(path) || submodules.includes(path);
     const excludes = excludeFile(repository.project);
     const tree = await writeFilesTree({ ...repository, project: directory }, work, { innerRepositories: "include", excludes, isLeftOut });
-    const problem = [taken.problem, submodules.problem()].filter((text) => text !== null).join("; ") || null;
+    const problem = [taken.problem, submoduleProblem(directory, submodules)].filter((text) => text !== null).join("; ") || null;
     if (tree === (await treeOf(repository, from))) return { commit: null, problem };
     const isCommitted = tree === (await treeOf(repository, parent));
     const commit = isCommitted ? parent : await commitTree(repository, tree, [parent], author);

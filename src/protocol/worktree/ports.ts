@@ -44,6 +44,8 @@ export type OpenedWorktree = Worktree & {
   files?: string;
   /** Paths that are never committed, such as links to directories of the project. */
   leaveOut?: readonly string[];
+  /** Called when all files of the commit are there, before the worktree counts as complete. */
+  onFiles?: () => Promise<void>;
 };
 
 /** `tree` has both sides of a conflict, with markers. */
@@ -69,6 +71,15 @@ export type WorktreeStart =
   /** The start of another worktree of the project, with a recorded state of its files. */
   | { from: "worktree"; name: string; base: string; files: StartFiles };
 
+/** Relative paths of ignored files that are copied, and of directories that are linked; notes for the user. */
+export type IgnoredFiles = Pick<WorktreeRecord, "copied" | "linked"> & { notes: string[] };
+
+export type WorktreeSettings = {
+  /** The command that prepares a new worktree; null if there is none. That of a project counts only if the project is trusted. */
+  setup: string | null;
+  withIgnored: boolean;
+};
+
 export type StartedWorktree = Pick<WorktreeRecord, "base" | "files"> & { notes: string[] };
 
 /** The worktrees of sessions, in `.skein/worktrees` of their project. Every method is async, so that it can be loaded late. */
@@ -78,6 +89,10 @@ export type SessionWorktrees = {
    * project can have no worktree, or if the store does not know the directory of that name.
    */
   start: (project: string, name: string, start: WorktreeStart) => Promise<StartedWorktree>;
+  /** The configuration of a project for its worktrees. */
+  settings: (project: string) => Promise<WorktreeSettings>;
+  /** Chooses the ignored files for a new worktree: those of `.worktreeinclude`, and with `withIgnored` others. */
+  planIgnored: (project: string, options: { withIgnored: boolean }) => Promise<IgnoredFiles>;
   /** A port that is free now and not in `taken`. It is the same for the same worktree if possible. */
   choosePort: (directory: string, taken: readonly number[]) => Promise<number>;
   /** Creates the directory with its files, unless it is complete. One process does it at a time. True if it was created. */

@@ -261,4 +261,7 @@ const migrations = [
     created_at integer not null, merged_at integer, merging text, unique (project, name)
   );
   `,
+  `
+  alter table worktrees add column copied text not null default '[]';
+  `,
 ];

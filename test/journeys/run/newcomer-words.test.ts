@@ -38,7 +38,7 @@ const lines: Line[] = [
   ["claude stop abc", "kill"],
   ["claude logs abc", "logs"],
   ["claude attach abc", "attach"],
-  ["claude -w", /the screen needs a terminal/],
+  ["claude -w", /there is no task/],
   // codex
   ["codex login", "auth"],
   ["codex logout", /skein auth status/],
@@ -96,7 +96,7 @@ const lines: Line[] = [
   ["git checkout -b new", /skein fork --name/],
   ["git diff a b", "diff"],
   ["git revert", "undo"],
-  ["git merge abc", "graft"],
+  ["git merge abc", "merge"],
   ["git mv old new", "rename"],
   ["git grep word", "search"],
   ["git gc", "purge"],

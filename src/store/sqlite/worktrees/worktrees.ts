@@ -16,6 +16,7 @@ const worktreeColumns = {
   files: { column: "files" },
   port: { column: "port" },
   linked: { column: "linked", isJson: true },
+  copied: { column: "copied", isJson: true },
   setup: { column: "setup" },
   createdAt: { column: "created_at" },
   mergedAt: { column: "merged_at" },
