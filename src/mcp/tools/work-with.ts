@@ -9,10 +9,10 @@ import { tool, type CallContext } from "./tool.ts";
 export const createWorkWith = (agentNames: readonly string[]) =>
   tool("work_with", {
     description: `Have another coding agent (${agentNames.join(", ")}) work on this project. It gets the session's conversation. If status is running, call wait_session.`,
-    async run({ agent, task, session_id, role, reasoning_effort, context }, ctx) {
+    async run({ agent, task, session_id, role, reasoning_effort, check, context }, ctx) {
       const paths = resolveContextPaths(context, ctx);
       const { agent: name, ...effort } = await resolveEffort(agent, reasoning_effort, ctx);
-      const turn = { appendSystem: pathsText(paths), ...roleParam(role), ...effort };
+      const turn = { appendSystem: pathsText(paths), ...roleParam(role), ...effort, ...checkParam(check) };
       try {
         return await takeTurn({ sessionId: session_id, prompt: task, agent: name, turn }, ctx);
       } catch (error) {
@@ -24,6 +24,11 @@ export const createWorkWith = (agentNames: readonly string[]) =>
 /** The name of a role, or free text that describes one. */
 function roleParam(role: string | undefined): { role?: RoleRequest } {
   return role === undefined || role.trim() === "" ? {} : { role: { name: role.trim(), orText: true } };
+}
+
+/** A check in the user's config applies if the call names none. */
+function checkParam(check: string | undefined): { check?: string } {
+  return check === undefined || check.trim() === "" ? {} : { check };
 }
 
 function pathsText(paths: ContextPath[]): string | null {

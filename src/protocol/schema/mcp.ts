@@ -36,6 +36,7 @@ export const coreToolSchemas = {
       session_id: sessionId.describe("any name; reuse it to continue"),
       role: text.optional(),
       reasoning_effort: z.enum(["low", "medium", "high", "xhigh"]).optional(),
+      check: z.string().optional().describe("shell command that must succeed when it is done"),
       context: paths.describe("paths to look at"),
     }),
     output: turnOutput,

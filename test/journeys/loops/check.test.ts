@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { result } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
+import { mcpClient, stoppingHub } from "../../support/mcp-clients.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
 
@@ -133,4 +134,16 @@ test("the text output names the check and shows the end of its output", async ()
   expect(ran.err).toContain("• check cat wanted.txt");
   expect(ran.err).toContain("wanted.txt-is-missing-here");
   expect(ran.err).toContain("skein: check-failed: the check failed");
+});
+
+test("work_with over MCP takes a check, and its failure is the status of the answer", async () => {
+  server.setScript(shellScript(["true"], "done"));
+  await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using mcp = await mcpClient(skein);
+  const work = { agent: "native", task: "write it", session_id: "over-mcp" };
+  const failed = await mcp.call("work_with", { ...work, check });
+  expect(failed.output).toMatchObject({ status: "check-failed" });
+  expect(failed.text).toContain("exit code 3");
+  const passed = await mcp.call("work_with", { ...work, check: "true" });
+  expect(passed.output).toMatchObject({ status: "ok" });
 });
