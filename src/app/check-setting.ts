@@ -21,8 +21,8 @@ export function checkSetting(ctx: AppContext, key: string, value: unknown): void
 
 function checkNames(ctx: AppContext, key: string, value: unknown): void {
   const names = { ...nameOptions(modelOptions(ctx)), agents: Object.keys(ctx.config.values.agents) };
-  if (key === "model" && typeof value === "string") requireModelName(value, names);
-  if (key === "agent" && typeof value === "string" && value !== automaticAgent) chooseAgent(value, null, names);
+  if ((key === "model" || key === "plan_model") && typeof value === "string") requireModelName(value, names);
+  if ((key === "agent" || key === "plan_agent") && typeof value === "string" && value !== automaticAgent) chooseAgent(value, null, names);
   const model = /^models\.([^/]+)\/.*$/.exec(key);
   if (model?.[1] !== undefined && value !== undefined) requireModelName(`${model[1]}/_`, names);
 }

@@ -72,6 +72,7 @@ export function createApp(options: AppOptions): Api {
     agents,
     chooseModel: async (agent, name) => (isNative(agent) ? choose(name) : modelFor(agent, name)),
     chooseAgent: createAgentChooser(ctx, names),
+    ...plannerPort(ctx),
     ...projectStatePorts(ctx),
     ...transcriptPorts(ctx, executors.tier),
     listFiles: createFileFinder(ctx, executors.git),
@@ -88,6 +89,11 @@ export function createApp(options: AppOptions): Api {
       await Promise.all([executors.close(), store.close()]);
     },
   });
+}
+
+function plannerPort({ config: { values } }: AppContext): Pick<EngineDeps, "planner"> {
+  const { planAgent: agent, planModel: model } = values;
+  return agent === null && model === null ? {} : { planner: { agent, model } };
 }
 
 /** Options of an app that stores nothing (`doctor --agents`). */

@@ -2,6 +2,7 @@
 // docs/CONFIG.md come from this table. It holds data only; load.ts reads files and variables.
 import { hookKeys } from "./tables/hook-keys.ts";
 import { groupKeys } from "./tables/group-keys.ts";
+import { planKeys } from "./tables/plan-keys.ts";
 import { notifyModes } from "../protocol/api/settings.ts";
 import { policyNames, sandboxModes, toolLevels } from "../protocol/api/policy.ts";
 
@@ -70,6 +71,7 @@ const keyTable = [
     description:
       "Agent that takes a turn when none is named. `auto` is native if there is a key for the model; else a signed-in CLI (claude, codex, gemini, opencode, pi, in this order); else native with Ollama.",
   },
+  ...planKeys,
   {
     key: "tool_level",
     type: "choice",

@@ -23,6 +23,8 @@ describe("configuration layers", () => {
     expect(config.values).toEqual({
       model: null,
       agent: "auto",
+      planModel: null,
+      planAgent: null,
       toolLevel: "orchestrator",
       policy: "workspace",
       sandbox: null,

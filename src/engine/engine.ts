@@ -54,6 +54,8 @@ export type EngineDeps = {
   chooseModel: (agent: string, name: string | null) => Promise<string | null>;
   /** Accepts the name of an agent, of a vendor (native with that vendor), of a model that only one agent uses, or `auto`. */
   chooseAgent: (name: string, model: string | null) => Promise<{ agent: string; model: string | null }>;
+  /** Agent and model of turns under policy `plan` that name neither. Missing: those of the session. */
+  planner?: { agent: string | null; model: string | null };
   projectOf: (directory: string) => string;
   /** The project's current session, stored across invocations. */
   getCurrent: (project: string) => string | null;

@@ -224,14 +224,24 @@ async function resolveAgent(
   const multiAgent = multiAgentName(params);
   const changesTeam = multiAgent === "team" && (params.agent !== null || params.model !== null);
   if (multiAgent !== null && !changesTeam) return { session, agent: findAgent(deps, multiAgent), model: null };
-  const chosen = params.agent === null ? { agent: session.agent, model: params.model } : await deps.chooseAgent(params.agent, params.model);
+  const planner = plannerOf(deps, params);
+  const named = planner ?? params;
+  const chosen = named.agent === null ? { agent: session.agent, model: named.model } : await deps.chooseAgent(named.agent, named.model);
   const agent = findAgent(deps, chosen.agent);
   const model = await deps.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
+  // The session keeps its own agent and model for the turns that carry out the plan.
+  if (planner !== null) return { session, agent, model };
   const isModelChanged = model !== session.model && (chosen.model !== null || session.model === null);
   const isChanged = agent.name !== session.agent || isModelChanged;
   const updated = isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session;
   // The members of a team get the agent and the model. The team's own turn sends no requests.
   return changesTeam ? { session: updated, agent: findAgent(deps, "team"), model: null } : { session: updated, agent, model };
+}
+
+/** The configured agent and model of a planning turn. Null if there are none, and for a turn that names its own. */
+function plannerOf({ planner }: EngineDeps, { policy, agent, model, team }: TurnStartParams): NonNullable<EngineDeps["planner"]> | null {
+  const isNamed = agent !== null || model !== null || team !== null;
+  return policy.name !== "plan" || isNamed || planner === undefined ? null : planner;
 }
 
 /** Throws the error that would stop such a turn. Writes nothing to the store. */

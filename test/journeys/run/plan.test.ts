@@ -250,6 +250,35 @@ describe("executing a plan", () => {
     });
   });
 
+  test("plan_model plans and the session's own model acts, in one session and in another; a named model wins", async () => {
+    await withHome(async (skein, server) => {
+      const models = () => server.main().map(({ body }) => (body as unknown as { model: string }).model);
+      const [own, other, named] = ["claude-sonnet-4-5", "claude-opus-4-5", "claude-haiku-4-5"];
+      const set = (key: string, value: string) => skein.run(["config", "set", key, value]);
+      expect((await set("plan_model", "no-such-vendor/x")).code).not.toBe(0);
+      expect((await set("plan_model", `anthropic/${other}`)).code).toBe(0);
+      expect((await set("model", `anthropic/${own}`)).code).toBe(0);
+      const policy = ["--policy", "plan", "--sandbox", "auto"];
+      const planned = await runOk(skein, ["run", "plan the birds", ...policy]);
+      expect([planned["model"], models().at(-1)]).toEqual([`anthropic/${other}`, other]);
+      expect((await runOk(skein, ["run", "hello", "--continue"]))["model"]).toBe(`anthropic/${own}`);
+      expect((await runOk(skein, ["run", "--plan", ".skein/plan.md"]))["model"]).toBe(`anthropic/${own}`);
+      expect((await runOk(skein, ["run", "plan more", ...policy, "-m", `anthropic/${named}`]))["model"]).toBe(`anthropic/${named}`);
+    });
+  });
+
+  test("plan_agent plans, and the session keeps its own agent", async () => {
+    await withHome(async (skein) => {
+      const program = join(skein.root, "planner");
+      writeFileSync(program, "#!/bin/sh\necho planned by another\n", { mode: 0o755 });
+      await skein.run(["config", "set", "agents.mine.command", program]);
+      expect((await skein.run(["config", "set", "plan_agent", "mine"])).code).toBe(0);
+      const planned = await runOk(skein, ["run", "plan the birds", "--policy", "plan", "--sandbox", "auto"]);
+      expect([planned["agent"], planned["result"]]).toEqual(["mine", "planned by another"]);
+      expect((await runOk(skein, ["run", "hello", "--continue"]))["agent"]).toBe("native");
+    });
+  });
+
   test("run --plan appends piped input to the task", async () => {
     await withHome(async (skein, server) => {
       writeFileSync(join(skein.project, "own.md"), "just do it");
