@@ -5,7 +5,7 @@ import type { AppOverrides } from "./cli/parse/command.ts";
 import type { ProcessContext } from "./app/process-context.ts";
 import type { Api } from "./protocol/api/api.ts";
 import type { EnclosingSession } from "./protocol/api/policy.ts";
-import { createProcessSocket } from "./process-socket.ts";
+import { createProcessSocket, passToHub } from "./process-socket.ts";
 
 if (process.argv[2] === "__executor") {
   const sandbox = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
@@ -53,13 +53,17 @@ async function main(argv: string[]): Promise<number> {
     processContext ??= createProcessContext({ ...socket, startedAt, enclosingSession });
     // Inside a session our configuration can't be read. That must not hide the error that no turn can start there.
     const isInside = enclosingSession()?.nesting === false;
+    const caller = { directory: overrides.cwd ?? cwd, ...(overrides.trust === undefined ? {} : { trust: overrides.trust }) };
+    const leaveToHub = (session: string) => passToHub({ ...ctx, env: overrides.env ?? process.env }, caller, session);
     const api = createApp({
+      ...(overrides.continuesTurns === true ? {} : { leaveToHub }),
       env: overrides.env ?? process.env,
       cwd: overrides.cwd ?? cwd,
       startedIn: cwd,
       lenient: overrides.lenient ?? isInside,
       ephemeral: overrides.ephemeral ?? false,
       trust: overrides.trust ?? null,
+      continuesTurns: overrides.continuesTurns ?? false,
       selfCommand: selfCommand(),
       version,
       processContext,

@@ -1,7 +1,9 @@
 // Connects the processes of one user: the socket that the leases of this process name, opened after its first request was
 // sent, and the client for sockets of other processes. Neither is loaded before.
 import { join } from "node:path";
+import type { ApiCaller } from "./hub/api-client.ts";
 import type { Listener } from "./hub/connection.ts";
+import type { HubLookup } from "./hub/find-hub.ts";
 import type { ProcessContext } from "./app/process-context.ts";
 import type { Api } from "./protocol/api/api.ts";
 import { messageOf } from "./protocol/api/error.ts";
@@ -54,4 +56,16 @@ export function createProcessSocket({ stateDir, version, startedAt, createApi, w
 function shareApi(createApi: () => Promise<Api>): () => Promise<Api> {
   let created: Promise<Api> | null = null;
   return async () => ({ ...(await (created ??= createApi())), close: async () => {} });
+}
+
+/** Starts a hub if none runs, and gives it the environment of this process for the pending turn of a session. */
+export async function passToHub(lookup: HubLookup, caller: Pick<ApiCaller, "directory" | "trust">, session: string): Promise<void> {
+  const { connectHub } = await import("./hub/find-hub.ts");
+  const { api } = await connectHub(lookup, caller, { start: true });
+  try {
+    // The hub remembers the environment of a caller that watches the session.
+    await Array.fromAsync(api.turn.watch({ session, afterSeq: Number.MAX_SAFE_INTEGER, until: "now" }));
+  } finally {
+    await api.close();
+  }
 }

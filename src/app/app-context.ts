@@ -18,6 +18,10 @@ export type AppOptions = {
   /** Relative paths in the environment start here. */
   startedIn: string;
   ephemeral: boolean;
+  /** True in the hub: the next hub continues its turns if it was killed. */
+  continuesTurns?: boolean;
+  /** Makes sure that a hub runs and has the environment of this app for the pending turn of a session. */
+  leaveToHub?: (session: string) => Promise<void>;
   /** Set by --trust and --no-trust; null reads the stored decision. */
   trust: boolean | null;
   /** Uses the defaults if the configuration is broken. For commands that report or repair it. */

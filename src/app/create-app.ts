@@ -25,7 +25,7 @@ import { createRequestRates } from "../models/request-rate.ts";
 import { bindModel } from "../models/stream.ts";
 import { vendorAuth, vendors } from "../models/vendors.ts";
 import type { Api } from "../protocol/api/api.ts";
-import { Fault } from "../protocol/api/error.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { Agent, CommandRunner, ProjectGuards, Snapshots, TeamDirectories } from "../protocol/api/ports.ts";
 import type { SessionWorktrees, Worktrees } from "../protocol/worktree/ports.ts";
 import { catalogText } from "../skills/catalog.ts";
@@ -62,6 +62,13 @@ export function createApp(options: AppOptions): Api {
   return createEngine({
     ...options.processContext,
     version: options.version,
+    caller: options.ephemeral ? null : { directory: options.cwd, trust: options.trust },
+    continuesTurns: options.continuesTurns === true,
+    leaveToHub: async (session) => {
+      await options.leaveToHub?.(session).catch((error: unknown) => {
+        options.warn(`the hub, which continues the turn, could not be started: ${messageOf(error)}; start it with: skein hub start`);
+      });
+    },
     store: store.open,
     hasStore: store.exists,
     snapshots,
@@ -97,7 +104,7 @@ function plannerPort({ config: { values } }: AppContext): Pick<EngineDeps, "plan
 }
 
 /** Options of an app that stores nothing (`doctor --agents`). */
-const throwAwayOptions = { ephemeral: true, trust: false, lenient: false, warn: () => {} };
+const throwAwayOptions = { ephemeral: true, continuesTurns: false, trust: false, lenient: false, warn: () => {} };
 
 /** Opens the store at its first use. */
 function createStoreAccess({ ephemeral, paths, processContext }: AppContext) {

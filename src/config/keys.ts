@@ -237,6 +237,13 @@ const keyTable = [
     description: "Whether a new worktree gets ignored files, as with `--with-ignored`: `node_modules` as a link, `.env` as a copy.",
   },
   {
+    key: "auto_resume",
+    type: "boolean",
+    default: true,
+    project: "narrow",
+    description: "Whether the next hub continues the turns that ran in a hub that was killed. Otherwise they are recorded as interrupted.",
+  },
+  {
     key: "context_files",
     type: "boolean",
     default: true,

@@ -43,6 +43,7 @@ describe("configuration layers", () => {
       askTimeoutMs: 1_800_000,
       worktreeSetup: null,
       worktreeIgnored: false,
+      autoResume: true,
       contextFiles: true,
       check: null,
       checkTimeoutMs: 600_000,

@@ -2,7 +2,7 @@
 import type { Clock } from "../kit/flow/clock.ts";
 import { lazy } from "../kit/flow/lazy.ts";
 import type { Api } from "../protocol/api/api.ts";
-import { protocolVersion } from "../protocol/api/control.ts";
+import { protocolVersion, type PendingTurn } from "../protocol/api/control.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
 import type { CommitLog } from "../protocol/tree/history.ts";
 import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/tree/import.ts";
@@ -85,6 +85,12 @@ export type EngineDeps = {
   methods: Omit<Api, EngineMethods>;
   /** Absent in an ephemeral run, which stores nothing. */
   retention?: RetentionPort;
+  /** The directory and trust of the process that starts turns here, stored with turns that start later. Null in an ephemeral run. */
+  caller: PendingTurn["caller"] | null;
+  /** Whether a later hub continues the turns of this process after it was killed. */
+  continuesTurns: boolean;
+  /** Called after a turn of this session became a pending turn. Makes sure that a hub runs; does not throw. */
+  leaveToHub: (session: string) => Promise<void>;
   /** The clock for time limits of turns and questions. Tests replace the system clock. */
   clock?: Clock;
   close: () => Promise<void>;
@@ -131,6 +137,7 @@ const load = {
   files: () => import("./files/files-methods.ts"),
   asks: () => import("./control/asks.ts"),
   pause: () => import("./control/pause.ts"),
+  pending: () => import("./pending/pending-turns.ts"),
 };
 
 export function createEngine(deps: EngineDeps): Api {
@@ -150,8 +157,12 @@ export function createEngine(deps: EngineDeps): Api {
     turn: {
       check: (params) => checkTurn(deps, params),
       start: turns.start,
+      queue: async (params) => (await load.pending()).queueTurn(deps, params),
+      pending: async (params) => (await load.pending()).listPending(deps, params),
+      startPending: turns.startPending,
+      withdraw: async (params) => (await load.pending()).withdrawTurn(deps, params),
       cancel: ({ session }) => cancelTurn(deps, session),
-      kill: async ({ session, force }) => (await import("./control/kill.ts")).killTurn(deps, session, { force }),
+      kill: async ({ session, ...options }) => (await import("./control/kill.ts")).killTurn(deps, session, options),
       watch: (params) => watchSession(deps, params),
       steer: (params) => steer(deps, params),
       takeBack: (params) => takeBack(deps, params),
@@ -238,7 +249,17 @@ function treeMethods(deps: EngineDeps) {
 
 async function cancelTurn(deps: EngineDeps, session: string): Promise<void> {
   if (deps.running.stop(session)) return;
-  await callOwner(deps, session, { local: () => {}, remote: (api) => api.turn.cancel({ session }), idle: () => {}, mayRepeat: true });
+  await callOwner(deps, session, {
+    local: () => {},
+    remote: (api) => api.turn.cancel({ session }),
+    idle: () => stopWaiting(deps, session),
+    mayRepeat: true,
+  });
+}
+
+/** A turn that waits for a limit is stopped like a running one. */
+async function stopWaiting(deps: EngineDeps, session: string): Promise<void> {
+  await (await deps.store()).stopContinuing(session);
 }
 
 function healthOf({ version, startedAt, running }: EngineDeps): Awaited<ReturnType<Api["health"]["check"]>> {

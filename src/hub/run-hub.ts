@@ -2,14 +2,17 @@
 // cancelled and their end is recorded.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { wallClock } from "../kit/flow/clock.ts";
 import { pollUntil } from "../kit/flow/sleep.ts";
 import { processStartTime } from "../kit/process/processes.ts";
 import type { Api, MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
+import { Callers } from "./callers.ts";
 import type { AcceptConnection } from "./connection.ts";
 import { listenPrivateSocket } from "./private-socket.ts";
 import { hubPaths, readHubFile, removeHubFiles, takeHubLock, writePrivateFile, type HubFile } from "./hub-file.ts";
+import { PendingRunner } from "./pending-runner.ts";
 import { serveApi, type Hello, type ServeOptions } from "./serve-api.ts";
 import { listenWeb } from "./web-socket.ts";
 
@@ -27,6 +30,8 @@ export type HubDeps = {
   onStop: (stop: () => void) => void;
   /** Called once, when the hub answers. */
   onReady: (file: HubFile) => void;
+  /** The environment of the hub, for pending turns whose caller is not known. */
+  env: Record<string, string | undefined>;
   log: (line: string) => void;
 };
 
@@ -42,6 +47,8 @@ const checkEveryMs = 5_000;
 const startingMethods = new Set<MethodName | "hub.hello">([
   "hub.hello",
   "turn.start",
+  "turn.queue",
+  "turn.startPending",
   "bash.execute",
   "doctor.tryAgents",
   "transcript.import",
@@ -58,12 +65,14 @@ export async function runHub(deps: HubDeps): Promise<boolean> {
   const stopping = Promise.withResolvers<number>();
   const hub = { isStopping: false };
   deps.onStop(() => stopping.resolve(stopTimeouts.finishMs));
-  const listeners = listen(deps, hub, stopping.resolve);
+  const { runner, apiFor } = createRunner(deps);
+  const listeners = listen({ ...deps, apiFor }, hub, stopping.resolve);
   const abandonedCheck = setInterval(() => void isAbandoned(deps).then((abandoned) => abandoned && stopping.resolve(0)), checkEveryMs);
   try {
-    void recoverTurns(deps);
+    void recoverTurns(deps).finally(() => runner.start());
     const finishMs = await stopping.promise;
     hub.isStopping = true;
+    runner.stop();
     deps.log(`stopping; turns have ${finishMs} ms to finish`);
     await endTurns(deps.api, finishMs);
   } finally {
@@ -74,6 +83,19 @@ export async function runHub(deps: HubDeps): Promise<boolean> {
   }
   deps.log("stopped");
   return true;
+}
+
+/** The runner of pending turns, and an `apiFor` that remembers the environments of callers for it. */
+function createRunner({ api, apiFor, env, log }: HubDeps): { runner: PendingRunner; apiFor: HubDeps["apiFor"] } {
+  const callers = new Callers();
+  const runner = new PendingRunner({
+    pending: () => api.turn.pending({ session: null }),
+    apiFor: (turn) => apiFor(callers.find(turn, env)),
+    callerVersion: () => callers.version,
+    clock: wallClock,
+    log,
+  });
+  return { runner, apiFor: async (hello) => callers.track(hello, await apiFor(hello), () => runner.wake()) };
 }
 
 function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: number) => void): { close: () => void } {
@@ -138,13 +160,14 @@ function parseWaitMs({ wait_ms, ...others }: Record<string, unknown>): number {
   throw new Fault("usage", "wait_ms must be a number of milliseconds");
 }
 
-/** Records the end of turns whose process has exited, for example a killed hub. */
+/** Records the end of turns whose process has exited, for example a killed hub. Turns that were left to a hub are continued. */
 async function recoverTurns({ api, log }: HubDeps): Promise<void> {
   try {
     const interrupted = (await api.turn.list({ endedSince: null })).filter(({ state }) => state === "interrupted");
     for (const { session } of interrupted) {
-      const { outcome } = await api.turn.kill({ session: session.id, force: false });
-      log(`session ${session.id}: its process had exited; its turn is recorded as ${outcome}`);
+      const { outcome } = await api.turn.kill({ session: session.id, force: false, mayContinue: true });
+      const isContinued = (await api.turn.pending({ session: session.id })).some(({ kind }) => kind === "continued");
+      log(`session ${session.id}: its process had exited; its turn ${isContinued ? "will be continued" : `is recorded as ${outcome}`}`);
     }
   } catch (error) {
     log(`interrupted turns could not be recorded: ${messageOf(error)}`);

@@ -1,7 +1,7 @@
 // The interface of the store: asynchronous, and independent of the database behind it.
 // One conformance suite runs against every implementation.
 import type { PurgeReport, UsageKey, UsageEntry, VerifyReport } from "../protocol/api/api.ts";
-import type { Ask, QueuedInput, TurnInfo } from "../protocol/api/control.ts";
+import type { Ask, PendingTurn, QueuedInput, TurnInfo } from "../protocol/api/control.ts";
 import type { TurnStatus } from "../protocol/api/error.ts";
 import type { DurableEvent } from "../protocol/tree/event.ts";
 import type { CallFiles, FileRecord, TurnFiles } from "../protocol/tree/file-changes.ts";
@@ -50,7 +50,8 @@ export type Store = {
   recordNativeId: (lease: Lease, turn: string, nativeId: string) => Promise<void>;
   /** Adds the node below the session's tip, moves the tip and drops the drafts that the node completes. */
   appendNode: (lease: Lease, turn: string | null, node: NewNode) => Promise<WriteResult<Node>>;
-  endTurn: (lease: Lease, turn: string, end: TurnClose) => Promise<WriteResult<Turn>>;
+  /** `next` is the id of the pending turn that continues this one. */
+  endTurn: (lease: Lease, turn: string, end: TurnClose) => Promise<WriteResult<Turn> & { next: PendingTurn | null }>;
   /** Stores streaming text, so that a crash loses at most the time between two calls. */
   saveDraft: (lease: Lease, turn: string, draft: Draft) => Promise<void>;
   openOutput: (lease: Lease, call: string, source: string) => OutputSink;
@@ -83,6 +84,18 @@ export type Store = {
   removeWorktree: (worktree: WorktreeKey) => Promise<void>;
   /** The sessions that work in the directory, also archived ones; the latest first. */
   worktreeSessions: (worktree: WorktreeKey) => Promise<Session[]>;
+
+  // --- turns that start later; none of these needs a lease ------------------------------------------------------
+  queueTurn: (session: string, pending: NewPendingTurn) => Promise<PendingTurn>;
+  /** All pending turns, or those of one session; the next one of each session first. */
+  pendingTurns: (session: string | null) => Promise<PendingTurn[]>;
+  /** Searches by full id or unambiguous tail. Null if it has started or was withdrawn. */
+  findPendingTurn: (idOrTail: string) => Promise<StoredPendingTurn | null>;
+  /** False if it has started or was withdrawn before. */
+  withdrawTurn: (id: string) => Promise<boolean>;
+  /** Ends the wait of the session's turn, and prevents that its interrupted turn is continued. Returns whether one waited. */
+  stopContinuing: (session: string) => Promise<boolean>;
+  setPendingProblem: (id: string, problem: string | null) => Promise<void>;
 
   // --- importing: rows bring their own ids and times; rows that are stored already stay as they are -------------
   /** Adds the session to the tree of that id, which is created if it is missing. A purged session gets a new id. */
@@ -193,6 +206,19 @@ export type PurgeRequest = { session: string | null; archivedBefore: number; dry
 /** Proof that this process may write a session. */
 export type Lease = { session: string; epoch: number };
 
+/** A turn to start later. */
+export type NewPendingTurn = Pick<PendingTurn, "kind" | "wakeAt" | "credential" | "caller"> & {
+  id?: string;
+  /** The params of the turn. */
+  request: { prompt: string | null };
+  /** When a waiting turn ends without another attempt; null: never. */
+  giveUpAt: number | null;
+  /** Number of earlier attempts. */
+  attempt: number;
+};
+
+export type StoredPendingTurn = PendingTurn & Pick<NewPendingTurn, "request" | "giveUpAt" | "attempt">;
+
 export type ActiveHolder = {
   /** Null if the process is in a pid namespace that can't be seen from here, such as another container. */
   pid: number | null;
@@ -221,6 +247,10 @@ export type NewTurn = Omit<GivenTurnFields, "id" | "nativeId" | "status" | "erro
   fromQueue?: string;
   /** Set for an agent whose CLI has its own sessions; whether the CLI can fork them. */
   cliSessions?: { canFork: boolean };
+  /** The pending turn that starts. It is consumed in the same transaction, and the turn gets its id. */
+  pending?: string;
+  /** The request to continue the turn with, if its process is killed. */
+  continueWith?: NewPendingTurn;
 };
 
 /** `nativeId` and `enforced` keep their stored value where they are null. */
@@ -229,6 +259,10 @@ export type TurnClose = Omit<Partial<GivenTurnFields>, "id"> & {
   error: Turn["error"];
   /** Spending of this turn that is on no node. */
   spentOutsideNodes?: Spent;
+  /** The process of the turn was killed. The turn is continued if it was started with `continueWith`. */
+  isInterrupted?: true;
+  /** The pending turn that continues this one; stored in the same transaction. */
+  next?: NewPendingTurn;
 };
 
 /** `key` is "text", "thinking" or the id of a running call. */

@@ -27,6 +27,7 @@ const sections: readonly Section[] = [
     printed.streamLine,
   ],
   ["import", "`import --json` prints one.", results.importReport],
+  ["run --queue", "`run --queue --json` prints one at once.", printed.queuedTurn],
   ["run --detach", "`run --detach --json` prints one when the turn has started.", printed.detachedTurn],
   ["ps", "`ps --json` prints an array, the latest turn first.", results.turnInfo],
   ["asks", "`asks --json` prints an array, the oldest first; `answer --json` prints the answered one.", printed.openAsk],

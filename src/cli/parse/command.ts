@@ -105,6 +105,8 @@ export type AppOverrides = {
   /** The environment to create the app with; the demo has its own. */
   env?: Record<string, string | undefined>;
   cwd?: string;
+  /** The next hub continues the turns of this app. */
+  continuesTurns?: boolean;
 };
 
 export type TextOutput = {

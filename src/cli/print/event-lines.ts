@@ -5,7 +5,9 @@ import { printableLabel } from "./session-label.ts";
 import { realPath } from "../../kit/files/path-status.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
-import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
+import type { Ask, PendingTurn, QueuedInput } from "../../protocol/api/control.ts";
+import type { TurnError } from "../../protocol/api/error.ts";
+import { waitingText } from "../../protocol/limits/clock-time.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { hasPassed } from "../../protocol/race/race.ts";
 import { shortId, textOf, type Node, type ResultPart, mainArgument } from "../../protocol/tree/node.ts";
@@ -113,6 +115,8 @@ export function noticeLines(event: Event, { style, columns }: LineStyle): string
       const head = `  ↳ session ${shortId(event.session)} · ${stripControls(event.agent)} · `;
       return [style.dim(`${head}${printable(oneLine(event.task, Math.max(20, columns - head.length)))}`)];
     }
+    case "turn.ended":
+      return event.next === undefined ? [] : [style.yellow(`  ${pendingLine(event.next, event.turn.error)}`)];
     case "ask.closed":
       return [style.dim(`  ${closedAskText(event.ask)}`)];
     default:
@@ -144,6 +148,12 @@ function checkLines({ note, parts: [part] }: Pick<Node, "note" | "parts">, { sty
   if (note.check.passed) return [`  ${style.green("✓")} ${style.dim(`passed in ${formatDuration(note.check.durationMs)}`)}`];
   // The first line is the command.
   return failureLines(resultLinesOf(part.excerpt).slice(1), { style, columns });
+}
+
+function pendingLine({ session, wakeAt }: PendingTurn, error: TurnError | null): string {
+  const reason = error === null ? "" : `${stripControls(error.message)}; `;
+  const when = wakeAt === null ? "the hub continues the turn" : waitingText(wakeAt, Date.now());
+  return `${reason}${when} · skein kill ${shortId(session)} ends it`;
 }
 
 /** One line for an event of a team or of a race. Returns [] for other nodes. */

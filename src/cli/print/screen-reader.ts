@@ -1,5 +1,6 @@
 // Prints a turn for screen readers: complete lines that start with their kind in words. Nothing is drawn or overwritten.
 // All output goes to stdout, in order.
+import { waitingText } from "../../protocol/limits/clock-time.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
@@ -67,6 +68,8 @@ function eventLines(event: Event): string[] {
       return [`Retry in ${formatDuration(event.waitMs)}: ${stripControls(event.error.message)}`];
     case "warning.raised":
       return [`Warning: ${stripControls(event.message)}`];
+    case "turn.ended":
+      return event.next?.wakeAt == null ? [] : [`The turn is ${waitingText(event.next.wakeAt, Date.now())}.`];
     case "turn.paused":
       return [`Paused. Resume with: skein resume ${shortId(event.sessionId)}`];
     case "turn.resumed":

@@ -52,7 +52,8 @@ export function sessionPrinter(out: TextOutput, { answers }: SessionPrinterOptio
     const result = resultRecord(event.turn, event.session, { ...event, answer: "" });
     endAnswer();
     calls.clear();
-    printLines(...errorLines(result, style), style.dim(summaryLine(result, printableLabel(event.session))));
+    if (event.next === undefined) printLines(...errorLines(result, style));
+    printLines(...noticeLines(event, lineStyle()), style.dim(summaryLine(result, printableLabel(event.session))));
   }
   function printQueue(newQueue: QueuedInput[]): void {
     printLines(...queueLines(queue, newQueue, lineStyle()));

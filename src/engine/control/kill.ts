@@ -24,12 +24,14 @@ type KillTimeouts = typeof defaultTimeouts;
 export async function killTurn(
   deps: EngineDeps,
   session: string,
-  { force }: { force: boolean },
+  { force, mayContinue = false }: { force: boolean; mayContinue?: boolean | undefined },
   timeouts: KillTimeouts = defaultTimeouts,
 ): Promise<KillReport> {
   const store = await deps.store();
+  const hasWaited = !mayContinue && (await store.stopContinuing(session));
   const holder = await findTurnHolder(store, session, timeouts);
-  if (holder === null && (await store.openTurns(session)).length === 0) return createReport(store, session, "not-running", null);
+  if (holder === null && (await store.openTurns(session)).length === 0)
+    return createReport(store, session, hasWaited ? "stopped" : "not-running", null);
   if (holder !== null && holder.pid !== null) resumeIfStopped(holder.pid);
   // Listed before the stop, so that a turn that starts afterwards keeps its processes.
   const processes = identify(familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }));

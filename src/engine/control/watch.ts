@@ -5,7 +5,7 @@ import { cancellable } from "../../kit/flow/cancellable.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event, TransientEvent } from "../../protocol/tree/event.ts";
 import type { EngineDeps } from "../engine.ts";
-import type { ActiveHolder } from "../../store/store.ts";
+import type { ActiveHolder, Store } from "../../store/store.ts";
 import { connectToHolder } from "./owner.ts";
 
 /** How often an idle session is checked for a new owner and new events. */
@@ -43,12 +43,17 @@ async function* streamEvents(deps: EngineDeps, { session, afterSeq, until }: Wat
       const holder = await store.holder(session);
       if (holder !== null && holder.pid !== process.pid) yield* watchRemotely(deps, { session, holder, sent, signal });
       const isIdle = holder === null && !deps.running.isRequested(session);
-      if (isIdle && until === "idle" && (await store.events(session, sent.seq)).length === 0) return;
+      if (isIdle && until === "idle" && (await isFinished(store, session, sent))) return;
       await Promise.race([Bun.sleep(isIdle ? idlePollMs : 10), queue.arrived()]);
     } finally {
       unsubscribe();
     }
   }
+}
+
+/** False while a pending turn of the session will add events. */
+async function isFinished(store: Store, session: string, { seq }: SentPosition): Promise<boolean> {
+  return (await store.pendingTurns(session)).length === 0 && (await store.events(session, seq)).length === 0;
 }
 
 /** The last durable event that was sent, and the last transient event after it that the sent drafts contain. */

@@ -81,7 +81,8 @@ async function runLoop(run: LoopRun, isResumed: boolean): Promise<EndedTurn> {
     if (step.do === "stop" && ended === null) throw overFault(step, params.session);
     if (step.do === "stop") return ended!;
     const request = step.do === "check" ? checkRequest(run) : await passRequest(run, step, passes);
-    ended = await runTurnAndQueue(deps, request, publish, scope);
+    // A pending turn is consumed by the first pass.
+    ended = await runTurnAndQueue(deps, { ...request, pending: ended === null ? params.pending : undefined }, publish, scope);
   }
 }
 

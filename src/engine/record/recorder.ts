@@ -1,5 +1,5 @@
 // The only writer of a running turn: event → store → transcript → watchers, always in this order.
-import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
+import type { Ask, PendingTurn, QueuedInput } from "../../protocol/api/control.ts";
 import type { DurableEvent, TransientEventBody, Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import { messageOf } from "../../protocol/api/error.ts";
 import type { NewNode, Node } from "../../protocol/tree/node.ts";
@@ -9,6 +9,9 @@ import { addUsage, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { AskClose, Draft, Lease, NewTurn, Store, TurnClose, WriteResult } from "../../store/store.ts";
 import type { Transcript } from "../../store/transcript.ts";
 import { createDrafts, type Drafts } from "./drafts.ts";
+
+/** `next` is the pending turn that continues the ended one. */
+type EndedTurnRecord = { turn: Turn; next: PendingTurn | null };
 
 export class Recorder {
   readonly #store: Store;
@@ -98,11 +101,12 @@ export class Recorder {
     });
   }
 
-  async endTurn(end: TurnClose, turn: string = this.turn, outcome: Partial<TurnOutcome> = {}): Promise<Turn> {
+  async endTurn(end: TurnClose, turn: string = this.turn, outcome: Partial<TurnOutcome> = {}): Promise<EndedTurnRecord> {
     await this.#drafts?.stop();
     const written = await this.#store.endTurn(this.#lease, turn, end);
-    for (const event of written.events) if (event.type === "turn.ended") Object.assign(event, outcome);
-    return this.#publishStored(written);
+    const { next } = written;
+    for (const event of written.events) if (event.type === "turn.ended") Object.assign(event, outcome, next === null ? {} : { next });
+    return { turn: this.#publishStored(written), next };
   }
 
   #publishStored<T>(written: WriteResult<T>): T {

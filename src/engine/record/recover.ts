@@ -35,7 +35,8 @@ async function closeKilledTurn(store: Store, recorder: Recorder, session: string
     if (!askingCalls.includes(call.id)) await recorder.addNode(interruptedResult(call, drafts), turn.id);
   const hint = `continue with \`${resumeCommand}\``;
   const error = withResumeHint({ kind: "killed", message: "skein was killed during this turn", hint }, session);
-  await recorder.endTurn({ status: "killed", error, nativeId: turn.nativeId, enforced: turn.enforced }, turn.id);
+  const { nativeId, enforced } = turn;
+  await recorder.endTurn({ status: "killed", error, nativeId, enforced, isInterrupted: true }, turn.id);
 }
 
 function partialAnswer(drafts: Draft[]): NewNode | null {

@@ -8,6 +8,7 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import type { SessionFilter, Store } from "../../store/store.ts";
 import type { FoundNode, HandleContent } from "../../protocol/tree/views.ts";
 import type { EngineDeps } from "../engine.ts";
+import { pendingInfos } from "../pending/pending-turns.ts";
 import { findAgent } from "../turn/open-session.ts";
 
 /** The request that the session's agent would get for the next turn at a node. */
@@ -75,11 +76,15 @@ export async function listSessions(store: Store, filter: SessionFilter): Promise
   return sessions.map((session) => withField(session, "latestPrompt", prompts.get(session.id)));
 }
 
-/** Turns with the message that started each. */
+/** Turns with the message that started each: the open ones, then those that start later, then the ended ones. */
 export async function listTurns(store: Store, endedSince: number | null): Promise<TurnInfo[]> {
   const turns = await store.listTurns(endedSince);
-  const prompts = await store.prompts(turns.map(({ turn }) => turn.id));
-  return turns.map((info) => withField(info, "prompt", prompts.get(info.turn.id)));
+  const pending = await pendingInfos(store);
+  const prompts = await store.prompts([...turns, ...pending].map(({ turn }) => turn.id));
+  const isOpen = ({ state }: TurnInfo): boolean => state !== "ended";
+  // The last turn of a session that waits is listed once, as waiting.
+  const ended = turns.filter((info) => !isOpen(info) && !pending.some(({ turn }) => turn.id === info.turn.id));
+  return [...turns.filter(isOpen), ...pending, ...ended].map((info) => withField(info, "prompt", info.prompt ?? prompts.get(info.turn.id)));
 }
 
 function withField<T extends object, Name extends keyof T>(value: T, name: Name, field: T[Name] | undefined): T {

@@ -2,12 +2,11 @@
 // starts the agent, and records its events and its end. A node is stored before the agent may continue.
 import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { refuseArchived } from "../../protocol/api/archived.ts";
+import type { PendingTurn } from "../../protocol/api/control.ts";
 import { Fault, withResumeHint, type TurnError } from "../../protocol/api/error.ts";
 import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import { fireHook } from "./fire-hook.ts";
 import { refuseNesting } from "../../protocol/api/nesting.ts";
-import type { AtLimit } from "../../protocol/limits/at-limit.ts";
-import { withLimitHint } from "../../protocol/limits/limit-hint.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
 import type { Agent, TeamMailPort } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
@@ -15,7 +14,7 @@ import { bareTurn, type TurnOptions } from "../../protocol/api/turn-options.ts";
 import type { CheckOutcome, CliSessionStart, Session, Turn, TurnEnd, TurnLoop } from "../../protocol/tree/turn.ts";
 import { systemClock } from "../../kit/flow/clock.ts";
 import { PauseGate } from "../../kit/flow/pause-gate.ts";
-import type { NewTurn, Store } from "../../store/store.ts";
+import type { NewTurn, Store, StoredPendingTurn } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { type BudgetAccount, openBudgetAccount } from "../limits/budget.ts";
 import { createDeadline } from "../limits/deadline.ts";
@@ -27,7 +26,8 @@ import { reportSnapshots } from "../record/report-snapshots.ts";
 import { settleAsks } from "../record/settle-asks.ts";
 import { openTranscript } from "../record/transcripts.ts";
 import { checkEnded, endedAtOnce, repairOf, turnCheckOf, withStoredCheck } from "./check-request.ts";
-import { handOver, withEarliestReset, type HandOver } from "./hand-over.ts";
+import { continuationOf, limitErrorOf, waitOf } from "./continue-later.ts";
+import { handOver, type HandOver } from "./hand-over.ts";
 import { findAgent } from "./open-session.ts";
 import { applyRole, ignoredFieldsText } from "./roles.ts";
 import type { RunningTurn } from "./running-turns.ts";
@@ -37,6 +37,10 @@ import { createTurnContext } from "./turn-context.ts";
 /** The params, with the id of the queued message that is the prompt, the applied role, and fields of a team's sub-session. */
 export type TurnRequest = Parameters<Api["turn"]["start"]>[0] & {
   fromQueue?: string;
+  /** The pending turn that starts, and its attempts so far. */
+  pending?: Pick<StoredPendingTurn, "id" | "kind" | "attempt" | "giveUpAt">;
+  /** The params as they were before the role was applied. */
+  requested?: TurnStartParams;
   appliedRole?: Role;
   /** A role to record that is not applied, because the prompt contains it. */
   recordedRole?: string;
@@ -51,7 +55,8 @@ export type TurnRequest = Parameters<Api["turn"]["start"]>[0] & {
   failureOf?: (outcome: CheckOutcome, turn: string) => Promise<TurnError>;
 };
 
-export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
+/** `next` is the pending turn that continues this one. */
+export type EndedTurn = TurnOutcome & { turn: Turn; session: Session; next: PendingTurn | null };
 
 /** The values that a turn shares with its parent turn, if it runs in a sub-session. */
 export type TurnScope = {
@@ -94,12 +99,14 @@ export async function runTurnAndQueue(
   refuseArchived(session);
   const resumed = await continueRace(store, params);
   const { params: placed, setup } = await inWorktree(deps, resumed, session);
-  let request = await withStoredCheck(store, await applyRole(deps, placed, session));
+  const applied = await withStoredCheck(store, await applyRole(deps, placed, session));
+  let request: TurnRequest = { ...applied, requested: params };
   if (setup !== null && canSetUp(request))
     await runSetup(deps, session, (watch) =>
       runTurn(deps, { ...bareTurn(session.id, request.policy), command: setup, env: placed.env }, withWatch(publish, watch), scope),
     );
   let ended = await runTurn(deps, request, publish, scope);
+  request = { ...request, pending: undefined };
   for (;;) {
     const next = await handOver(deps, request, ended, scope);
     if (next !== null) {
@@ -121,6 +128,8 @@ export async function runTurnAndQueue(
     const message = { ...request, ...task, handOver: undefined, prompt: queued.text, fromQueue: queued.id };
     ended = await runTurn(deps, message, publish, scope);
   }
+  // Only now, because the lease of the session is free.
+  if (ended.next !== null) await deps.leaveToHub(params.session);
   return ended;
 }
 
@@ -134,8 +143,9 @@ function withWatch(publish: (event: Event) => void, watch: (event: Event) => voi
 async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: Event) => void, scope: TurnScope): Promise<EndedTurn> {
   const store = await deps.store();
   const { session, agent, model } = await resolveAgent(deps, store, params);
-  // `turn.check` has already checked an agent that the caller named. The session or the task named this one.
-  if ((params.agent === null && params.command === null) || multiAgentName(params) !== null)
+  // `turn.check` has already checked an agent that the caller named, unless the turn starts later than that.
+  const isUnchecked = params.agent === null || params.pending !== undefined;
+  if ((isUnchecked && params.command === null) || multiAgentName(params) !== null)
     await agent.check({ ...params, model, project: session.project, directory: session.directory });
   const enforced = await agent.enforced(params.policy, model);
   await deps.guards.check({ project: session.project, directory: session.directory, policy: params.policy });
@@ -167,6 +177,8 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
       budget: scope.parentAccount === null ? budgetOf(params.limits) : undefined,
       prompt,
       fromQueue: params.fromQueue,
+      pending: params.pending?.id,
+      continueWith: await continuationOf(deps, params, scope),
       cliSessions: params.fresh ? undefined : agent.cliSessions,
       check: turnCheckOf(params),
       loop: params.pass,
@@ -337,21 +349,16 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     left: execution.account.budget.remaining(),
   };
   const { status, nativeId = null, cli, spentOutsideNodes } = end;
-  const error = end.error === undefined ? null : withResumeHint(limitErrorOf(execution, end.error), turn.session);
+  const next = await waitOf(execution, end);
+  const error = end.error === undefined ? null : withResumeHint(limitErrorOf(execution, end.error, next), turn.session);
   const model = turn.model ?? end.model ?? null;
-  const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes, checked: outcomeOfCheck.checked };
-  const ended = await recorder.endTurn(close, turn.id, outcome);
+  const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes, checked: outcomeOfCheck.checked, next };
+  const { turn: ended, next: pending } = await recorder.endTurn(close, turn.id, outcome);
   const session = await running.store.requireSession(turn.session);
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);
   if (isPlanning && (mayHaveChanged || end.status === "ok")) deps.setPlanner(session.project, session.id);
   if (params.outputFile !== null) await deps.copyTranscript(session, params.outputFile);
-  return { turn: ended, session, ...outcome };
-}
-
-/** The error with its hint for a limit. A sub-session has no choices: its parent decides. */
-function limitErrorOf({ scope, running: { params } }: TurnExecution, error: TurnError): TurnError {
-  const atLimit: AtLimit = scope.root === null ? params.atLimit : { how: "wait" };
-  return withLimitHint(withEarliestReset(error, params), atLimit, Date.now());
+  return { turn: ended, session, next: pending, ...outcome };
 }
 
 /** Undefined without a limit. */

@@ -8,6 +8,9 @@ export type Clock = {
   setTimer: (ms: number, onDue: () => void) => () => void;
 };
 
+/** The time of day, for times that are compared across processes and restarts. It continues while the machine is suspended. */
+export const wallClock: Clock = { now: () => Date.now(), setTimer: (ms, onDue) => systemClock.setTimer(ms, onDue) };
+
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimer(ms, onDue) {

@@ -14,7 +14,9 @@ export const listSessions = tool("list_sessions", {
     const query = search?.toLowerCase();
     const matches =
       query === undefined ? allSessions : allSessions.filter((session) => sessionIdentifier(session).toLowerCase().includes(query));
-    const states = new Map((await api.turn.list({ endedSince: null })).map(({ session, state }) => [session.id, state]));
+    // A running turn comes first in the list and decides, also if others of its session are queued.
+    const turns = (await api.turn.list({ endedSince: null })).toReversed();
+    const states = new Map(turns.map(({ session, state }) => [session.id, state]));
     const listed = matches.slice(0, limit);
     const summaries = include_summary ? await summariesOf(listed, ctx) : [];
     const sessions = listed.map((session, index) => ({

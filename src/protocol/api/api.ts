@@ -23,7 +23,7 @@ type LocalParams = {
 };
 
 /** Turn options have their own table, src/protocol/api/turn-options.ts. */
-type TurnParams = { "turn.start": TurnStartParams; "turn.check": TurnCheckParams };
+type TurnParams = { "turn.start": TurnStartParams; "turn.queue": TurnStartParams; "turn.check": TurnCheckParams };
 
 /** The params of a method that can be sent to another process. */
 export type MethodParams<Name extends MethodName> = Name extends keyof TurnParams ? TurnParams[Name] : OutputOf<Methods[Name]["params"]>;
@@ -48,7 +48,12 @@ export type Api = { [N in Noun]: MethodsOf<N> } & {
 };
 
 /** The methods that answer with a stream of events. */
-export const feedNames: { readonly [Name in FeedName]: true } = { "turn.start": true, "turn.watch": true, "bash.execute": true };
+export const feedNames: { readonly [Name in FeedName]: true } = {
+  "turn.start": true,
+  "turn.startPending": true,
+  "turn.watch": true,
+  "bash.execute": true,
+};
 
 export function isFeed(method: MethodName): method is FeedName {
   return Object.hasOwn(feedNames, method);

@@ -72,6 +72,7 @@ export const faultExitCodes = {
   "node-unknown": 2,
   "ask-unknown": 2,
   "ask-closed": 2,
+  "pending-unknown": 2,
   "owner-unreachable": 1,
   "connection-lost": 1,
   "protocol-mismatch": 1,

@@ -90,6 +90,8 @@ type LimitOptions = {
   atLimit: AtLimit;
   /** Longest wait for the end of a vendor's limit; null: no limit. */
   waitAtMostMs: number | null;
+  /** Whether the next hub continues the turn if its hub was killed. */
+  autoResume: boolean;
 };
 
 /** Tokens, money and sub-sessions count for the turn and all its sub-sessions. So do steps if `treeSteps` is set. */
@@ -125,6 +127,7 @@ export type EngineOption =
   | "idleMs"
   | "atLimit"
   | "waitAtMostMs"
+  | "autoResume"
   | "asks"
   | "steerable"
   | "outputFile"
@@ -153,6 +156,7 @@ export function turnSettingSchemas({ z, is }: Pick<SchemaTools, "z" | "is">) {
     contextFiles: z.boolean(),
     check: is.command.nullable(),
     checkTimeoutMs: is.count,
+    autoResume: z.boolean(),
   };
 }
 
@@ -288,6 +292,12 @@ const turnOptions = {
     schema: ({ is }) => is.millisecondsOrNull.default(null),
   },
   ...checkOptions,
+  autoResume: {
+    bare: false,
+    configured: ({ autoResume }) => autoResume,
+    configKey: "auto_resume",
+    schema: ({ is }) => is.trueByDefault,
+  },
   asks: {
     bare: { how: "none" },
     configured: () => ({ how: "later" }),

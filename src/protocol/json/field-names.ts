@@ -8,6 +8,7 @@ export const renamedFields = {
   turn: { session: "sessionId" },
   ask: { session: "sessionId", turn: "turnId" },
   spawned: { session: "spawnedSessionId" },
+  pending: { session: "sessionId" },
   position: { session: "sessionId", node: "nodeId" },
 } as const;
 

@@ -23,7 +23,8 @@ const ask = knownObject(["question", "openedAt"], renamedFields.ask);
 const spawned = knownObject(["sessionId", "task"], renamedFields.spawned);
 const source = knownObject(["nativeId", "sha256"], {}, ["tip"]);
 const turnInfo = knownObject(["state", "turn"], {}, ["left"]);
-const knownObjects = [node, session, turn, ask, spawned, source, turnInfo];
+const pending = knownObject(["place", "queuedAt"], renamedFields.pending, ["isSessionBusy", "credential", "caller"]);
+const knownObjects = [node, session, turn, ask, spawned, source, turnInfo, pending];
 const turnEnded = knownObject(["type", "turn"], {}, ["answer", "below", "left"]);
 
 /** Found by its key: `{session, node}` alone may also be the params of a method. */

@@ -1,5 +1,5 @@
 // Objects as the command line prints them. docs/JSON.md lists them, and tests check every printed one against its schema.
-import type { Ask, Health, TurnInfo } from "../api/control.ts";
+import type { Ask, Health, PendingTurn, TurnInfo } from "../api/control.ts";
 import { promptTokens, type Role } from "../api/role.ts";
 import type {
   AskJson,
@@ -39,6 +39,10 @@ export const costRecord = (cost: Cost) => toPrintedJson(toCost(cost)) as CostJso
 
 export function detachedRecord(turn: Turn, { pid, version }: Health) {
   return { session_id: turn.session, turn_id: turn.id, hub: { pid, version } };
+}
+
+export function queuedRecord({ session, id, place }: PendingTurn, { pid, version }: Health) {
+  return { session_id: session, turn_id: id, place, hub: { pid, version } };
 }
 
 /** The result of a turn. Usage and cost include its sub-sessions. A stored turn has no outcome. */

@@ -23,6 +23,7 @@ describe("params", () => {
         limits: { maxSteps: 200, maxTokens: null, maxBudgetUsd: null, maxChildren: 200, treeSteps: null },
         timeoutMs: 14_400_000,
         idleMs: 600_000,
+        autoResume: true,
         asks: { how: "later" },
         steerable: true,
       },

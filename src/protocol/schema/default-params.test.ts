@@ -25,6 +25,7 @@ const configured: Settings = {
   idleMs: 7_000,
   atLimit: "codex",
   waitAtMostMs: 700,
+  autoResume: false,
   contextFiles: false,
   check: "npm test",
   checkTimeoutMs: 7_000,

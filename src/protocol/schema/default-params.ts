@@ -19,6 +19,7 @@ const turnDefaults: DefaultsFor = (settings, sent) => {
 const defaults: { readonly [Name in MethodName]?: DefaultsFor } = {
   "session.open": ({ agent, toolLevel }) => ({ agent, toolLevel }),
   "turn.start": turnDefaults,
+  "turn.queue": turnDefaults,
   "turn.check": (settings, sent) => ({ ...turnDefaults(settings, sent), agent: settings.agent }),
   "bash.execute": (settings, sent) => ({ policy: configuredPolicy(settings, sent.policy?.name) }),
 };
@@ -27,6 +28,7 @@ const defaults: { readonly [Name in MethodName]?: DefaultsFor } = {
 export const configuredFields: { readonly [Name in MethodName]?: Readonly<Record<string, string>> } = {
   "session.open": { agent: "agent", tool_level: "tool_level" },
   "turn.start": turnConfigKeys(),
+  "turn.queue": turnConfigKeys(),
 };
 
 export function hasConfiguredDefaults(method: MethodName): boolean {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { denialKinds } from "../api/policy.ts";
 import { renamedFields } from "../json/field-names.ts";
 import { count, fields, hubOnly, nullableText, texts, time } from "./fields.ts";
-import { ask, id, node, queuedInput, session, spent, turn, turnError, usage } from "./tree.ts";
+import { ask, id, node, pendingTurn, queuedInput, session, spent, turn, turnError, usage } from "./tree.ts";
 
 /** The budget that is left; a field is null without such a limit. */
 export const remainingBudget = fields({
@@ -28,7 +28,7 @@ const durableEvent = z.discriminatedUnion("type", [
     ...betweenTurns,
     queue: z.array(queuedInput).describe("all messages that wait for the agent"),
   }),
-  /** Only the live event of an ended turn has the answer, the usage of sub-sessions and the budget that is left. */
+  /** Only the live event of an ended turn has the answer, the usage of sub-sessions, the budget that is left and `next`. */
   fields({
     type: z.literal("turn.ended"),
     ...durable,
@@ -37,6 +37,7 @@ const durableEvent = z.discriminatedUnion("type", [
     answer: hubOnly(z.string().optional()),
     below: hubOnly(spent.optional()),
     left: hubOnly(remainingBudget.optional()),
+    next: pendingTurn.optional().describe("the pending turn that continues it: it waits for a vendor's limit, or its process was killed"),
   }),
 ]);
 

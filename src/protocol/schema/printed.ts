@@ -133,6 +133,13 @@ export const detachedTurn = fields({
   hub: fields({ pid: count, version: z.string() }).describe("the process that runs the turn"),
 });
 
+export const queuedTurn = fields({
+  sessionId: id,
+  turnId: id.describe("`skein kill <turn_id>` withdraws it"),
+  place: count.describe("1: it runs next"),
+  hub: fields({ pid: count, version: z.string() }).describe("the process that runs the turn"),
+});
+
 const patch = diffFields.patch.optional().describe("unified diff, at most 16 MB; not with --stat");
 export const printedDiff = fields({ ...diffFields, patch });
 export const printedUndo = fields({ ...undoFields, dryRun: z.boolean() });

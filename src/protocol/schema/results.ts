@@ -3,7 +3,21 @@ import { z } from "zod";
 import { historyKinds } from "../tree/history.ts";
 import { importFormats } from "../tree/import.ts";
 import { count, fields, hubOnly, nullableText, texts, time } from "./fields.ts";
-import { ask, costFields, costIsPartial, id, node, queuedInput, session, spent, status, turn, turnState, usage } from "./tree.ts";
+import {
+  ask,
+  costFields,
+  costIsPartial,
+  id,
+  node,
+  pendingTurn,
+  queuedInput,
+  session,
+  spent,
+  status,
+  turn,
+  turnState,
+  usage,
+} from "./tree.ts";
 import { fileChange, fileChangeFields } from "./team.ts";
 
 const files = z.array(fileChange);
@@ -24,10 +38,11 @@ const otherFiles = z.array(otherChange);
 export const killReport = fields({
   session: id,
   outcome: z
-    .enum(["not-running", "stopped", "killed"])
-    .describe("`stopped`: the turn recorded its own end; `killed`: skein recorded it instead"),
+    .enum(["not-running", "stopped", "killed", "withdrawn"])
+    .describe("`stopped`: the turn recorded its own end; `killed`: skein recorded it instead; `withdrawn`: it had not started"),
   pid: count.nullable().describe("the process that ran the turn; null if it had exited"),
   status: status.nullable().describe("the status of the session's last turn"),
+  turn: id.optional().describe("the turn that was withdrawn"),
 });
 export type KillReport = z.output<typeof killReport>;
 
@@ -48,6 +63,7 @@ export const turnInfo = fields({
   left: hubOnly(fields({ tokens: count.nullable(), costUsd: z.number().nullable() }).optional()).describe(
     "the budget left for it and its sub-sessions; only of a running turn with a budget",
   ),
+  pending: pendingTurn.optional().describe("only of a turn that starts or continues later"),
 });
 export type TurnInfo = z.output<typeof turnInfo>;
 
@@ -106,6 +122,7 @@ export const sessionView = fields({
   below: spent.describe("by all sub-sessions"),
   asks: z.array(ask).describe("questions without an answer"),
   queue: z.array(queuedInput),
+  pending: z.array(pendingTurn).describe("turns that start later, the next one first"),
   open: openTurn.nullable(),
 });
 export type SessionView = z.output<typeof sessionView>;

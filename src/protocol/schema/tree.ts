@@ -350,7 +350,33 @@ export type Ask = z.output<typeof ask>;
 export const queuedInput = fields({ id, text: z.string(), queuedAt: time }).meta({ id: "Queued input" });
 export type QueuedInput = z.output<typeof queuedInput>;
 
+export const pendingFields = {
+  id: id.describe("also the id of the turn that it becomes"),
+  session: id,
+  kind: z
+    .enum(["queued", "waiting", "continued"])
+    .describe("`queued`: runs after other turns; `waiting`: continues when a limit is reset; `continued`: its process was killed"),
+  prompt: nullableText.describe("null: it continues the conversation as it is"),
+  place: count.describe("1 is the next pending turn of the session"),
+  queuedAt: time,
+  wakeAt: time.nullable().describe("the time before which it does not start"),
+  problem: nullableText.describe("the reason why the last attempt to start it failed; the hub tries again"),
+};
+/** A turn that the hub starts later, exactly once. */
+export const pendingTurn = fields(
+  {
+    ...pendingFields,
+    isSessionBusy: hubOnly(z.boolean()).describe("a turn of the session runs, or another process works on it"),
+    credential: hubOnly(nullableText).describe("turns with the same credential are not started in the same moment"),
+    caller: hubOnly(fields({ directory: z.string(), trust: z.boolean().nullable() })).describe("settings of the process that requested it"),
+  },
+  renamedFields.pending,
+).meta({ id: "Pending turn" });
+export type PendingTurn = z.output<typeof pendingTurn>;
+
 export const turnState = z
-  .enum(["running", "paused", "asking", "interrupted", "ended"])
-  .describe("`interrupted`: its process has exited and its end is not recorded yet");
+  .enum(["running", "paused", "asking", "waiting", "queued", "interrupted", "ended"])
+  .describe(
+    "`waiting`: for a limit, until `pending.wake_at`; `queued`: it has not started; `interrupted`: its process has exited and its end is not recorded yet",
+  );
 export type TurnState = z.output<typeof turnState>;

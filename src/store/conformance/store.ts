@@ -7,6 +7,7 @@ import { describeImports } from "./imports.ts";
 import { describeFiles } from "./files.ts";
 import { describeHistory } from "./history.ts";
 import { describeOutputs, describeSearch } from "./outputs.ts";
+import { describePending } from "./pending.ts";
 import type { Store } from "../store.ts";
 
 /** `close` closes the store and removes its files. */
@@ -29,6 +30,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     describeNodes(store);
     describeTurns(store);
     describeControl(store);
+    describePending(store);
     describeImports(store);
     describeOutputs(store);
     describeSearch(store);

@@ -165,7 +165,7 @@ function isOfOtherUser(pid: number): boolean {
 function busyFault(name: string, lease: HeldLease): Fault {
   const since = new Date(lease.acquired_at).toISOString();
   return new Fault("session-busy", `session ${name} is in use by process ${lease.pid} since ${since}`, {
-    hint: "wait until it ends, or continue in a copy with --fork",
+    hint: "run it afterwards with --queue, or continue in a copy with --fork",
   });
 }
 

@@ -264,4 +264,18 @@ const migrations = [
   `
   alter table worktrees add column copied text not null default '[]';
   `,
+  // Rows of other kinds than 'message' are turns that start later, or, with `turn`, turns that a later hub may continue.
+  `
+  alter table inputs add column kind text not null default 'message';
+  alter table inputs add column request text;
+  alter table inputs add column caller text;
+  alter table inputs add column credential text;
+  alter table inputs add column wake_at integer;
+  alter table inputs add column give_up_at integer;
+  alter table inputs add column attempt integer not null default 0;
+  alter table inputs add column problem text;
+  alter table inputs add column turn integer;
+  create index inputs_pending on inputs (n) where kind <> 'message' and turn is null;
+  create index inputs_started on inputs (turn) where turn is not null;
+  `,
 ];

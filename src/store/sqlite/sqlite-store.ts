@@ -9,11 +9,12 @@ import { type OutputBounds, outputBounds, StoredOutput } from "./outputs/outputs
 import { description, saveDescription, sessionStamp } from "./search/descriptions.ts";
 import { search } from "./search/search.ts";
 import { recordShownHits, shownHits } from "./search/shown-hits.ts";
-import { asks, closeAsk, findAsk, openAsk } from "./tables/asks.ts";
+import { asks, closeAsk, findAsk, openAsk } from "./control/asks.ts";
 import { events } from "./tables/events.ts";
 import { importedSession, importNodes, importOutput, importSession, storedNodes } from "./tables/imports.ts";
-import { dropInput, queue, queueInput, takeInputs } from "./tables/inputs.ts";
+import { dropInput, queue, queueInput, takeInputs } from "./control/inputs.ts";
 import { children, findNode, node, path, sessionNodes, sessionPath, treeNodes } from "./tables/nodes.ts";
+import { findPendingTurn, pendingTurns, queueTurn, setPendingProblem, stopContinuing, withdrawTurn } from "./control/pending-turns.ts";
 import { interruptedSession, listTurns, setState } from "./tables/running-turns.ts";
 import { sessionView } from "./tables/session-view.ts";
 import { latestPrompts, prompts } from "./tables/prompts.ts";
@@ -53,6 +54,7 @@ export type StoreOptions = {
 const sessionFunctions = { createSession, session, requireSession, findSession, listSessions, updateSession, forkSession };
 const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft, saveTurnFiles, saveCallFiles, setState };
 const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };
+const pendingFunctions = { queueTurn, findPendingTurn, withdrawTurn, stopContinuing, setPendingProblem };
 const importFunctions = { importSession, importedSession, storedNodes, importNodes };
 const nodeReads = { node, findNode, path, sessionPath, children, treeNodes, sessionNodes };
 const turnReads = { turn, turnsOf, openTurns, prompts, latestPrompts, drafts, events, subSessions, asks, findAsk, queue, usage };
@@ -69,7 +71,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const self = () => (cachedSelf ??= { ...currentProcess(), ...options.holder, socket: options.socket?.() ?? null });
   const total = new OutputTotal({ db, files, self, directory: options.outputsDir, maxBytes: bounds.totalBytes });
   return {
-    ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlWrites, ...importFunctions, ...worktreeFunctions }),
+    ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlWrites, ...pendingFunctions, ...importFunctions, ...worktreeFunctions }),
     ...db.bind({ ...nodeReads, ...turnReads, ...fileReads, ...searchFunctions }),
     ...db.bind({
       acquire: async (_, session: string) => {
@@ -83,6 +85,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       },
       holder: (_, session: string) => activeHolder(db, session, self()),
       sessionView: (_, id: string) => sessionView(db, self(), id),
+      pendingTurns: (_, session: string | null) => pendingTurns(db, self(), session),
       interruptedSession: (_, project: string) => interruptedSession(db, self(), project),
       listTurns: (_, endedSince: number | null) => listTurns(db, self(), endedSince),
       latestTurnsBy: (_, ...params: Parameters<Store["latestTurnsBy"]>) => latestTurnsBy(db, self(), ...params),

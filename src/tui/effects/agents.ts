@@ -22,7 +22,7 @@ export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "
     const { outcome } = await api.turn.kill({ session, force: false });
     const title = sessionTitle(await api.session.find({ wanted: session, directory }));
     send({ type: "agents", message: { type: "changed" } });
-    const results = { "not-running": "has already ended", stopped: "was stopped", killed: "was killed" };
+    const results = { "not-running": "has already ended", stopped: "was stopped", killed: "was killed", withdrawn: "was withdrawn" };
     send({ type: "notice", text: `${title} ${results[outcome]}` });
   },
   "send to agent": async ({ api, send }, { session, text }) => {

@@ -4,7 +4,8 @@ import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatElapsed } from "../../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
 import { passLabel } from "../../../protocol/loops/pass-label.ts";
-import type { TurnInfo } from "../../../protocol/api/control.ts";
+import type { PendingTurn, TurnInfo } from "../../../protocol/api/control.ts";
+import { waitingText } from "../../../protocol/limits/clock-time.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { indentUnderParents, type IndentedTurn } from "../../../protocol/tree/turn-list.ts";
 import { countedTokens, withSubSessions } from "../../../protocol/tree/usage.ts";
@@ -22,15 +23,31 @@ export const ps = reportCommand({
   flags: [{ name: "all", summary: "also list turns that ended in the last 24 hours, with their status" }],
   notes: `A turn is running, paused, asking (it waits for an answer: \`skein asks\`) or
 interrupted (its process is gone: continue with \`skein run --resume <session>\`).
+A turn that has not started is queued: \`skein kill <turn>\` withdraws it. A waiting
+turn continues when the limit of its vendor is reset: \`skein kill <session>\` ends
+the wait. A blocked turn could not start, for example without a key; the hub tries again.
 TOKENS counts the same tokens as --max-tokens. TOKENS and COST include sub-sessions. A narrow terminal shows fewer columns.`,
   async report(args, ctx) {
     const all = args.flags["all"] === true;
     const api = await ctx.api();
     const turns = await api.turn.list({ endedSince: all ? Date.now() - dayMs : null });
     const emptyText = all ? "nothing is running, and nothing ran in the last 24 hours\n" : "nothing is running (--all lists ended turns)\n";
-    return { json: turns, text: (style) => (turns.length === 0 ? emptyText : turnTable(turns, style, ctx)) };
+    return {
+      json: turns,
+      text: (style) => (turns.length === 0 ? emptyText : turnTable(turns, style, ctx)),
+      remarks: (style) =>
+        problemLines(turns)
+          .map((line) => `${style.yellow("blocked:")} ${line}\n`)
+          .join(""),
+    };
   },
 });
+
+function problemLines(turns: readonly TurnInfo[]): string[] {
+  return turns.flatMap(({ pending }) =>
+    pending?.problem == null ? [] : [`turn ${shortId(pending.id)}: ${stripControls(pending.problem)}`],
+  );
+}
 
 function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: CommandContext): string {
   const columns: DroppableColumn<IndentedTurn>[] = [
@@ -58,9 +75,25 @@ function taskText({ turn, prompt, session }: TurnInfo): string {
   return turn.agent === "race" ? `race: ${task}` : task;
 }
 
-function stateText({ state, turn }: TurnInfo, style: Style): string {
-  const paint = { running: style.green, paused: style.yellow, asking: style.yellow, interrupted: style.red, ended: style.dim }[state];
-  return paint(state === "ended" ? (turn.status ?? "ended") : state);
+const paints = {
+  running: "green",
+  paused: "yellow",
+  asking: "yellow",
+  waiting: "yellow",
+  queued: "cyan",
+  interrupted: "red",
+  ended: "dim",
+} as const;
+
+function stateText({ state, turn, pending }: TurnInfo, style: Style): string {
+  return style[paints[state]](pending === undefined ? (state === "ended" ? (turn.status ?? "ended") : state) : pendingText(pending));
+}
+
+/** A queued turn is withdrawn by its own id, a waiting one by its session. */
+function pendingText({ id, kind, place, problem, wakeAt }: PendingTurn): string {
+  if (problem !== null) return `blocked, turn ${shortId(id)}`;
+  if (kind === "waiting") return wakeAt === null ? "waiting" : waitingText(wakeAt, Date.now());
+  return kind === "continued" ? "to be continued" : `queued ${place}, turn ${shortId(id)}`;
 }
 
 /** Writes the home directory as ~, and only the last two names of a long path. */

@@ -1,8 +1,11 @@
 // skein pause and kill: control the running turn of a session, in whichever process it runs.
-import type { KillReport } from "../../../protocol/api/api.ts";
+import type { Api, KillReport } from "../../../protocol/api/api.ts";
+import { Fault } from "../../../protocol/api/error.ts";
+import { shortId } from "../../../protocol/tree/node.ts";
+import { findSession } from "../../parse/find-session.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { styleOf } from "../../terminal/style.ts";
-import { sessionReport } from "../report-command.ts";
+import { reportCommand, sessionReport, type Report } from "../report-command.ts";
 
 export const pause = sessionReport({
   name: "pause",
@@ -29,17 +32,24 @@ other. The exit code is also 0 if nothing was running.`,
 
 const showWaitingAfterMs = 1000;
 
-export const kill = sessionReport({
+export const kill = reportCommand({
   name: "kill",
-  summary: "stop the running turn of a session and every process it started",
-  usage: "<session> [--force] [--json]",
+  summary: "stop the running turn of a session and every process it started, or withdraw a queued turn",
+  usage: "<session|turn> [--force] [--json]",
+  positionals: { min: 1, max: 1 },
   flags: [{ name: "force", summary: "kill the process that runs the turn, with every other turn in it" }],
   notes: `skein asks the process that runs the turn to stop it. That process continues with
 its other work: a chat waits for the next message, the hub runs its other turns.
 A process that does not answer within 15 seconds is killed, unless it runs other
-sessions too. Recorded nodes stay; continue with \`skein run --resume <session>\`.
+sessions too. Recorded nodes stay; continue with \`skein run --resume <session>\`. Queued turns of
+the session run next. The id of a queued turn (\`skein ps\`) withdraws that turn.
+A turn that waits for a limit stops waiting.
 The exit code is also 0 if nothing was running.`,
-  async report({ api, session, args, ctx }) {
+  async report(args, ctx) {
+    const api = await ctx.api();
+    const wanted = args.positionals[0]!;
+    const session = await findSession(api, ctx, wanted).catch(ifUnknown);
+    if (session === null) return withdrawReport(api, wanted);
     const label = printableLabel(session);
     const timer = setTimeout(() => ctx.err.write(`${styleOf(ctx.err).dim(`waiting for ${label} to stop`)}\n`), showWaitingAfterMs);
     const force = args.flags["force"] === true;
@@ -47,6 +57,21 @@ The exit code is also 0 if nothing was running.`,
     return { json, text: `${killedText(label, json)}\n` };
   },
 });
+
+function ifUnknown(error: unknown): null {
+  if (error instanceof Fault && error.code === "session-unknown") return null;
+  throw error;
+}
+
+async function withdrawReport(api: Api, wanted: string): Promise<Report> {
+  const turn = await api.turn.withdraw({ pending: wanted });
+  if (turn === null)
+    throw new Fault("session-unknown", `there is no session and no queued turn "${wanted}"`, {
+      hint: "`skein ps` shows what runs, and the ids of queued turns",
+    });
+  const json: KillReport = { session: turn.session, outcome: "withdrawn", pid: null, status: null, turn: turn.id };
+  return { json, text: `withdrew turn ${shortId(turn.id)} of session ${shortId(turn.session)}\n` };
+}
 
 function killedText(label: string, { outcome, pid, status }: KillReport): string {
   if (outcome === "not-running") return `nothing is running in ${label}`;

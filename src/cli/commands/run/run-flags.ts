@@ -143,6 +143,12 @@ export const runFlags: readonly RunFlag[] = [
   { name: "transcript-dir", value: "directory", summary: "write the transcript here" },
   { name: "ephemeral", summary: "store nothing on disk" },
   { name: "detach", summary: "run the turn in the hub, which is started if need be" },
+  { name: "queue", summary: "run the task in the hub, after the turns that the session has already; prints its place at once" },
+  {
+    name: "no-auto-resume",
+    summary: "with --detach or --queue: do not continue the turn after a crash of the hub",
+    turn: () => ({ autoResume: false }),
+  },
   { name: "cd", short: "C", value: "directory", summary: "work in this directory" },
   { name: "trust", summary: "for this run, trust the project's config and roles" },
   { name: "no-trust", summary: "for this run, do not trust them, even if the project is trusted" },
@@ -170,7 +176,7 @@ export const runFlagGroups: readonly FlagGroup[] = [
     title: "input and output",
     names: words("task image cd output-format json json-schema quiet stream no-stream output-file transcript-dir"),
   },
-  { title: "how it runs", names: words("print detach inline screen-reader hub") },
+  { title: "how it runs", names: words("print detach queue no-auto-resume inline screen-reader hub") },
 ];
 
 /** A flag of `chat` and `tui`. */

@@ -11,8 +11,9 @@ import { looksLikeSessionId } from "../../../protocol/api/session-name.ts";
 import { homeProject, type Session } from "../../../protocol/tree/turn.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";
+import { followWaits } from "../../live/follow-waits.ts";
 import { printerFor, type OutputFormat, type Printer } from "../../print/printer.ts";
-import { connectHubFor, detachTurn } from "./detach.ts";
+import { connectHubFor, detachTurn, queueTurn } from "./detach.ts";
 import { flagReader, type FlagReader } from "./flag-value.ts";
 import { planTask, readPlan } from "./plan-flag.ts";
 import { resolvePolicy, readPolicyFlags } from "./policy-flags.ts";
@@ -71,9 +72,10 @@ export async function startTask(args: Args, ctx: CommandContext, { change, follo
   // For an existing session the agent is not known yet, so --agent-arg is checked when the turn starts.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
   await localApi.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
-  const api = flags.on("detach") ? await connectHubFor(ctx, overrides) : localApi;
+  const api = isLeftToHub(flags) ? await connectHubFor(ctx, overrides) : localApi;
   const session = await openOrFork({ api, ctx }, flags, open);
   const request = { ...(await change(turn, { api, flags, session })), session: session.id, prompt: task };
+  if (flags.on("queue")) return queueTurn(api, request, ctx, flags.format);
   if (flags.on("detach")) return detachTurn(api.turn.start(request), api, ctx, flags.format);
   const printer = await printerFor(flags.format, ctx, {
     // A corrected answer must not follow the one that it corrects.
@@ -89,8 +91,14 @@ export async function startTask(args: Args, ctx: CommandContext, { change, follo
     stopSignal = signal;
     void api.turn.cancel({ session: session.id });
   });
-  const result = await follow({ api, ctx, flags, session, events, printer });
+  const followed = followWaits(events, session.id, () => connectHubFor(ctx, overrides));
+  const result = await follow({ api, ctx, flags, session, events: followed, printer });
   return stopSignal === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
+}
+
+/** Whether the hub runs the turn, without a user at a terminal. */
+function isLeftToHub(flags: Flags): boolean {
+  return flags.on("detach") || flags.on("queue");
 }
 
 /** --fork and --at continue in a new session; the old one is never changed. A fork of another project's session is not current here. */
@@ -161,6 +169,11 @@ function checkCombinations(args: Args, { text, on }: Pick<FlagReader, "text" | "
   for (const name of ["session", "continue", "resume", "fork", "at", "fresh"]) onlyOne(args, ["plan", name]);
   if (on("fork") && ["at", "session", "resume", "continue"].every((name) => args.flags[name] === undefined))
     throw new Fault("usage", "--fork needs --session, --continue, --resume or --at");
+  for (const name of ["detach", "queue"]) {
+    onlyOne(args, ["ephemeral", name]);
+    if (on(name) && !["text", "json"].includes(text("output-format") ?? "text"))
+      throw new Fault("usage", `--${name} prints no events; \`skein logs -f --json\` does`);
+  }
   onlyOne(args, ["ephemeral", "detach"]);
   onlyOne(args, ["ephemeral", "worktree"]);
   if (on("detach") && !["text", "json"].includes(text("output-format") ?? "text"))
@@ -193,7 +206,7 @@ function joinTask(task: string, piped: string): string {
 
 /** The options of the turn: the configuration, changed by the flags. */
 export function buildTurn(flags: Flags, settings: Settings, ctx: CommandContext): TurnOptions {
-  const isDetached = flags.on("detach");
+  const isDetached = isLeftToHub(flags);
   const isAttended = !isDetached && ctx.stdin.isTty && ctx.out.isTty;
   const turn = changeTurn(configuredTurn(settings, { isAttended }), flags.turnChange);
   const role = flags.text("role");

@@ -27,7 +27,8 @@ export const hub: Command = {
 you can open. docs/HUB.md has the protocol; \`hub.json\` in the state directory has
 both addresses. \`start\` uses a running hub if there is one. For
 programs that send no environment, a hub uses the one it was started with, keys
-included. A hub started by \`run --detach\` keeps no keys. \`stop\` lets running turns finish, then
+included. A hub started by \`run --detach\` keeps no keys. \`start\` continues turns of a hub that was killed,
+and starts queued turns. \`stop\` lets running turns finish, then
 stops them; continue them with \`skein run --resume\`. \`status\` exits with 1 if no
 hub is running.`,
   async run(args, ctx) {
@@ -60,7 +61,13 @@ async function runInForeground(args: Args, ctx: CommandContext, port: number | n
     port,
     api: await ctx.api({ lenient: true }),
     apiFor: ({ directory, env, trust }) =>
-      ctx.api({ cwd: directory ?? ctx.cwd, ...(env === null ? {} : { env }), ...(trust === null ? {} : { trust }) }),
+      ctx.api({
+        cwd: directory ?? ctx.cwd,
+        continuesTurns: true,
+        ...(env === null ? {} : { env }),
+        ...(trust === null ? {} : { trust }),
+      }),
+    env: ctx.env,
     isOtherHubRunning: async () => (await findRunningHub(ctx)) !== null,
     onStop: ctx.onStop,
     onReady: (file) => void printReport(args, ctx, startReport(file, true)),
@@ -86,7 +93,7 @@ function stopText({ outcome, pid }: StopHubResult): string {
   if (outcome === "not-running") return "no hub is running";
   return outcome === "stopped"
     ? "the hub is stopped"
-    : `the hub did not stop and was killed (process ${pid}); the next hub records its interrupted turns`;
+    : `the hub did not stop and was killed (process ${pid}); the next hub continues or records its interrupted turns`;
 }
 
 async function status(args: Args, ctx: CommandContext): Promise<number> {

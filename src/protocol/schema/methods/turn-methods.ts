@@ -7,7 +7,7 @@ import { loopView } from "../views/loop-views.ts";
 import { killReport, pauseReport, turnInfo } from "../results.ts";
 import { raceTask } from "../race/race.ts";
 import { groupTask, teamTask } from "../team.ts";
-import { ask, queuedInput } from "../tree.ts";
+import { ask, pendingTurn, queuedInput } from "../tree.ts";
 import { inDirectory, inSession, nothing, type Method } from "./method.ts";
 
 const { agent, ...turnParams } = turnSchemas({ z, is, groupTask, teamTask, raceTask });
@@ -24,6 +24,27 @@ export const turnMethods = {
     result: event,
     feed: true,
     summary: "Sends a prompt to the session's agent; null continues an interrupted turn. The turn runs to its end, also without a reader.",
+  },
+  "turn.queue": {
+    params: { ...inSession, prompt: is.text.nullable(), agent, ...turnParams },
+    result: pendingTurn,
+    summary: "Leaves a turn to the hub, which starts it after the session's other turns. Returns at once, with its place.",
+  },
+  "turn.pending": {
+    params: { session: is.nameOrNull },
+    result: z.array(pendingTurn),
+    summary: "Lists the turns that start later, of one session or of all; the next one of each session first.",
+  },
+  "turn.startPending": {
+    params: { pending: is.name },
+    result: event,
+    feed: true,
+    summary: "Starts the next pending turn of a session now. The hub does this by itself when its time has come.",
+  },
+  "turn.withdraw": {
+    params: { pending: is.name },
+    result: pendingTurn.nullable(),
+    summary: "Withdraws a pending turn, by its id or the end of it. Returns null if it has started or was withdrawn before.",
   },
   "turn.check": {
     params: { ...inDirectory, agent: is.name.default("auto"), isNew: is.trueByDefault, ...turnParams },
@@ -60,9 +81,10 @@ export const turnMethods = {
   "turn.resume": { params: inSession, result: pauseReport, summary: "Resumes a paused turn." },
   "turn.cancel": { params: inSession, result: nothing, summary: "Asks the running turn of a session to stop, whichever process runs it." },
   "turn.kill": {
-    params: { ...inSession, force: is.falseByDefault },
+    params: { ...inSession, force: is.falseByDefault, mayContinue: z.boolean().optional() },
     result: killReport,
-    summary: "Stops a turn, also if its process does not respond. With `force` the process is not asked first.",
+    summary:
+      "Stops a turn, also if its process does not respond. With `force` the process is not asked first. With `may_continue` the hub continues an interrupted turn that was left to it.",
   },
   "ask.list": {
     params: { session: is.nameOrNull },

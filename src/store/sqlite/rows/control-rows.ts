@@ -38,5 +38,5 @@ export function asOpened(ask: Ask): Ask {
 export function queueAt(db: Db, session: number, seq: number): QueuedInput[] {
   return db.rows<QueuedInput>`
     select id, text, queued_at as queuedAt from inputs
-    where session = ${session} and queued_seq <= ${seq} and (taken_seq is null or taken_seq > ${seq}) order by n`;
+    where session = ${session} and kind = 'message' and queued_seq <= ${seq} and (taken_seq is null or taken_seq > ${seq}) order by n`;
 }

@@ -4,9 +4,10 @@ import type { Db } from "../db.ts";
 import type { LeaseHolder } from "../lease.ts";
 import { sessionRow, toSession } from "../rows/session-row.ts";
 import { selectTurns, type TurnRow } from "../rows/turn-row.ts";
-import { asks } from "./asks.ts";
-import { queue } from "./inputs.ts";
+import { asks } from "../control/asks.ts";
+import { queue } from "../control/inputs.ts";
 import { path } from "./nodes.ts";
+import { pendingTurns } from "../control/pending-turns.ts";
 import { toTurnInfo } from "./running-turns.ts";
 import { readTurns, spentBy } from "./spending.ts";
 import { spawnedBy } from "./sub-sessions.ts";
@@ -31,6 +32,7 @@ export function sessionView(db: Db, self: LeaseHolder, id: string): SessionView 
       below: spentBy(db, spawnedIds),
       asks: asks(db, id).filter(({ closedAt }) => closedAt === null),
       queue: queue(db, id),
+      pending: pendingTurns(db, self, id),
       open: openTurn === undefined ? null : openTurnView(db, self, openTurn),
     };
   });

@@ -1,5 +1,6 @@
 // Writes a running turn: its start, nodes, drafts, events and end. Each function is one transaction of db.ts.
 // Every transaction checks the lease first, so that a process that lost the session can't write to it.
+import type { PendingTurn } from "../../../protocol/api/control.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { DurableEvent, DurableEventBody } from "../../../protocol/tree/event.ts";
 import { taskOf, type NewNode, type Node } from "../../../protocol/tree/node.ts";
@@ -16,18 +17,22 @@ import { sessionAt } from "../rows/session-row.ts";
 import { addSpent, asStarted, selectTurns, turnColumns, type TurnRow } from "../rows/turn-row.ts";
 import { indexSome } from "../search/search.ts";
 import { claimedNativeId, findCliSession } from "./cli-sessions.ts";
+import { closeStarted, consumePending, dropContinuations, insertPending, pendingTurn } from "../control/pending-turns.ts";
 import { requireSession } from "./sessions.ts";
 import { readTurns } from "./spending.ts";
 
 export function startTurn(db: Db, lease: Lease, start: NewTurn): Promise<WriteResult<Turn> & { cliSession: CliSessionStart | null }> {
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
-    const { prompt, budget, fromQueue, cliSessions, ...fields } = start;
+    const { prompt, budget, fromQueue, cliSessions, pending, continueWith, ...fields } = start;
+    if (pending === undefined) dropContinuations(db, target.n);
+    else consumePending(db, target.n, pending);
     const cliSession = cliSessions === undefined ? null : findCliSession(db, target, start.agent, cliSessions);
     const at = Date.now();
-    const id = start.id ?? Bun.randomUUIDv7();
+    const id = start.id ?? pending ?? Bun.randomUUIDv7();
     const row = { session: target.n, parent: target.tip, budget: budget === undefined ? null : JSON.stringify(budget) };
     const n = insertTurn(db, row, { ...fields, id, nativeId: claimedNativeId(cliSession), startedAt: at });
+    if (continueWith !== undefined) insertPending(db, target.n, { ...continueWith, turn: n });
     recordEvent(db, target, { kind: "turn.started", turn: n, at });
     saveSeq(db, target, at);
     const seq = target.seq;
@@ -65,7 +70,10 @@ export async function recordNativeId(db: Db, lease: Lease, turn: string, nativeI
   });
 }
 
-export async function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Promise<WriteResult<Turn>> {
+type EndedTurn = WriteResult<Turn> & { next: PendingTurn | null };
+
+export async function endTurn(db: Db, lease: Lease, turn: string, close: TurnClose): Promise<EndedTurn> {
+  const { isInterrupted = false, next: continuation, ...end } = close;
   const result = await db.writeThrough(() => {
     const target = requireLease(db, lease);
     const { n, startedAt } = openTurn(db, target, turn);
@@ -77,7 +85,9 @@ export async function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose
     const value = turnAt(db, n);
     const session = sessionAt(requireSession(db, target.id), value.tip ?? value.parent, at);
     const ended = toEvent({ seq: target.seq, session: target.id, turn, at }, { type: "turn.ended", turn: value, session });
-    return { value, events: [ended] };
+    const interrupted = closeStarted(db, n, { isInterrupted });
+    const next = continuation === undefined ? interrupted : insertPending(db, target.n, continuation);
+    return { value, events: [ended], next: next === null ? null : pendingTurn(db, lease.session, next) };
   });
   db.defer(`index ${lease.session}`, () => indexSome(db, lease.session));
   return result;

@@ -7,8 +7,8 @@ import type { Db } from "../db.ts";
 import { requireLease, type WriteTarget } from "../lease.ts";
 import { type AskRow, selectAsks, toAsk } from "../rows/control-rows.ts";
 import { sessionRow } from "../rows/session-row.ts";
-import { isTail } from "./sessions.ts";
-import { openTurn, recordEvent, saveSeq, toEvent } from "./write-turn.ts";
+import { isTail } from "../tables/sessions.ts";
+import { openTurn, recordEvent, saveSeq, toEvent } from "../tables/write-turn.ts";
 
 export function openAsk(db: Db, lease: Lease, turn: string, request: AskRequest & { expiresAt: number | null }): Promise<WriteResult<Ask>> {
   return db.writeThrough(() => {

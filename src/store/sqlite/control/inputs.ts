@@ -6,7 +6,7 @@ import type { Db } from "../db.ts";
 import { requireLease } from "../lease.ts";
 import { queueAt } from "../rows/control-rows.ts";
 import { sessionRow } from "../rows/session-row.ts";
-import { addNode, openTurn, recordQueueChange } from "./write-turn.ts";
+import { addNode, openTurn, recordQueueChange } from "../tables/write-turn.ts";
 
 export function queueInput(db: Db, lease: Lease, text: string, id: string = Bun.randomUUIDv7()): Promise<WriteResult<QueuedInput>> {
   return db.writeThrough(() => {
