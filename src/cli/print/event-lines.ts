@@ -4,6 +4,7 @@ import type { Cost } from "../../protocol/tree/usage.ts";
 import { printableLabel } from "./session-label.ts";
 import { realPath } from "../../kit/files/path-status.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
+import { retryText } from "../../protocol/limits/clock-time.ts";
 import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import type { Ask, PendingTurn, QueuedInput } from "../../protocol/api/control.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
@@ -102,7 +103,7 @@ export function noticeLines(event: Event, { style, columns }: LineStyle): string
     case "tool.denied":
       return [style.dim(`  ${stripControls(event.text)}`)];
     case "model.retried": {
-      const when = `retrying in ${formatDuration(event.waitMs)} (attempt ${event.attempt + 1})`;
+      const when = `${retryText(event)} (attempt ${event.attempt + 1})`;
       return [style.yellow(`  ${stripControls(event.error.message)}; ${when}`)];
     }
     case "warning.raised":

@@ -2,6 +2,7 @@
 // All output goes to stdout, in order.
 import { waitingText } from "../../protocol/limits/clock-time.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
+import { retryText } from "../../protocol/limits/clock-time.ts";
 import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
@@ -65,7 +66,7 @@ function eventLines(event: Event): string[] {
     case "tool.denied":
       return [`Denied: ${stripControls(event.text)}`];
     case "model.retried":
-      return [`Retry in ${formatDuration(event.waitMs)}: ${stripControls(event.error.message)}`];
+      return [`Retry, ${retryText(event)}: ${stripControls(event.error.message)}`];
     case "warning.raised":
       return [`Warning: ${stripControls(event.message)}`];
     case "turn.ended":

@@ -1,4 +1,5 @@
 // Formats a moment for people, in the time zone of this machine.
+import { formatDuration } from "../../kit/text/duration.ts";
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
@@ -15,4 +16,12 @@ export function waitingText(until: number, now: number): string {
   const unit = isNear ? 1000 : 60_000;
   const end = Math.ceil(until / unit) * unit;
   return `waiting until ${clockTime(end, now)}${isNear ? `:${String(new Date(end).getSeconds()).padStart(2, "0")}` : ""}`;
+}
+
+/** Waits shorter than this are shown as a duration. */
+const shownAsTimeMs = 5_000;
+
+/** The wait before a request is sent again: "retrying in 500 ms", or "waiting until 14:05:20". `at` is the time of the event. */
+export function retryText({ at, waitMs }: { at: number; waitMs: number }): string {
+  return waitMs < shownAsTimeMs ? `retrying in ${formatDuration(waitMs)}` : waitingText(at + waitMs, at);
 }

@@ -1,5 +1,5 @@
 // Updates the state by the events of the visible session and of its sub-sessions. Pure.
-import { formatDuration } from "../../kit/text/duration.ts";
+import { retryText } from "../../protocol/limits/clock-time.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Node } from "../../protocol/tree/node.ts";
@@ -104,7 +104,7 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
     case "model.retried":
       return withNotice(
         { ...state, transcript: withoutWriting(transcript), activity: "retrying" },
-        `attempt ${event.attempt + 1} in ${formatDuration(event.waitMs)}: ${oneLine(event.error.message, 300)}`,
+        `attempt ${event.attempt + 1}, ${retryText(event)}: ${oneLine(event.error.message, 300)}`,
         "error",
       );
     case "warning.raised": {
