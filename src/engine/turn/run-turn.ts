@@ -355,6 +355,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes, checked: outcomeOfCheck.checked, next };
   const { turn: ended, next: pending } = await recorder.endTurn(close, turn.id, outcome);
   const session = await running.store.requireSession(turn.session);
+  if (next?.kind === "waiting") deps.runHook?.({ type: "turn_waiting", session, turn: ended, until: next.wakeAt, error });
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);
   if (isPlanning && (mayHaveChanged || end.status === "ok")) deps.setPlanner(session.project, session.id);
   if (params.outputFile !== null) await deps.copyTranscript(session, params.outputFile);
