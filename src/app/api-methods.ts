@@ -26,6 +26,7 @@ export function createApiMethods(
         return scanSkills({ directory, project, home: paths.home, configDir: paths.config, trusted: ctx.isTrusted() });
       },
     },
+    limits: { list: async () => (await import("./vendor-limits.ts")).createVendorLimits(paths.state).list() },
     config: {
       show: async () => (await import("../config/list-values.ts")).listConfig(config),
       values: async () => settingsOf(config.values),

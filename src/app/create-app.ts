@@ -41,6 +41,7 @@ import { createExecutors, type ExecutorProvider } from "./executors/executors.ts
 import { createFileFinder } from "./find-files.ts";
 import { createHooks } from "./hooks/create-hooks.ts";
 import { createHistorySource } from "./history-source.ts";
+import { createLimitPort, type LimitPort } from "./limit-port.ts";
 import { createRetentionPort } from "./retention-port.ts";
 import { transcriptPorts } from "./transcript-ports.ts";
 
@@ -54,7 +55,8 @@ export function createApp(options: AppOptions): Api {
   const choose = createModelChooser(ctx);
   const names = { ...nameOptions(modelOptions(ctx)), agents: configuredAgents.map(({ name }) => name) };
   const modelFor = createAgentModels(configuredAgents, names);
-  const { agents, teams, worktrees } = createAgents(ctx, { executors, configuredAgents, names, choose, modelFor });
+  const limits = createLimitPort(ctx);
+  const { agents, teams, worktrees } = createAgents(ctx, { executors, configuredAgents, names, choose, modelFor, limits });
   const sessionWorktrees = lazy<SessionWorktrees>(async () =>
     (await import("./worktrees/session-worktrees.ts")).createSessionWorktrees(ctx, { worktrees, git: executors.git }),
   );
@@ -86,6 +88,7 @@ export function createApp(options: AppOptions): Api {
     warn: options.warn,
     ...(hooks === null ? {} : { runHook: hooks.run }),
     ...(options.ephemeral ? {} : { retention: createRetentionPort(ctx) }),
+    limits,
     roles: (directory) => loadRoles(ctx, directory),
     history: createHistorySource(ctx, executors.git),
     methods: createApiMethods(ctx, { store: store.open, executors }, (env, cwd) =>
@@ -168,16 +171,25 @@ type AgentParts = {
   names: KnownNames;
   choose: ModelChooser;
   modelFor: AgentModels;
+  limits: LimitPort | undefined;
 };
 
 function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; teams: TeamDirectories; worktrees: Worktrees } {
-  const { executors, configuredAgents, names, choose, modelFor } = parts;
+  const { executors, configuredAgents, names, choose, modelFor, limits } = parts;
   const { config, paths, env, providers } = ctx;
   const { enforced } = executors;
   const toolEnv = toolEnvOf(ctx);
   const rates = createRequestRates();
   const native = nativeAgent({
-    model: async (name) => bindModel(await choose(name), { env, providers, idleMs: config.values.idleMs, models: ctx.models, rates }),
+    model: async (name) =>
+      bindModel(await choose(name), {
+        env,
+        providers,
+        idleMs: config.values.idleMs,
+        models: ctx.models,
+        rates,
+        onHeaders: limits?.onHeaders,
+      }),
     executor: executors.get,
     enforced,
     toolEnv,
@@ -209,7 +221,7 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     requireAgent,
   });
   const race = raceAgent({ enforced, requireAgent });
-  const external = createExternalAgents(ctx, executors, configuredAgents);
+  const external = createExternalAgents(ctx, { executors, limits }, configuredAgents);
   return { agents: [native, shell, group, team, race, ...external], teams: createTeamDirectories(worktrees), worktrees };
 }
 

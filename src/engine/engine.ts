@@ -1,4 +1,5 @@
 // Implements the Api on top of the store and the agents. Only the engine writes to the store and publishes events.
+import type { TurnError } from "../protocol/api/error.ts";
 import type { Clock } from "../kit/flow/clock.ts";
 import { lazy } from "../kit/flow/lazy.ts";
 import type { Api } from "../protocol/api/api.ts";
@@ -91,9 +92,19 @@ export type EngineDeps = {
   continuesTurns: boolean;
   /** Called after a turn of this session became a pending turn. Makes sure that a hub runs; does not throw. */
   leaveToHub: (session: string) => Promise<void>;
+  /** Absent in an ephemeral run. */
+  limits?: KnownLimitsPort;
   /** The clock for time limits of turns and questions. Tests replace the system clock. */
   clock?: Clock;
   close: () => Promise<void>;
+};
+
+/** The limits of agents that this machine knows of. */
+export type KnownLimitsPort = {
+  /** Called after every turn. `error` is null for a turn that worked. */
+  noteEnd: (agent: string, model: string | null, error: TurnError | null) => Promise<void>;
+  /** The end of the agent's limit; null if none is known. */
+  limitedUntil: (agent: string, model: string | null) => Promise<number | null>;
 };
 
 /** The groups of methods that the engine implements itself. */

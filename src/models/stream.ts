@@ -39,6 +39,8 @@ export type StreamOptions = {
   clock?: Clock;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   loadWire?: (name: WireName) => Promise<Wire>;
+  /** Called with the headers of every answer. */
+  onHeaders?: (headers: Headers) => void;
 };
 
 const wires: Record<WireName, () => Promise<Wire>> = {
@@ -56,6 +58,8 @@ export type BindOptions = {
   models?: ModelSettingsTable;
   /** Limits of all vendors. Missing means no limit. */
   rates?: RequestRates;
+  /** Called with the headers of every answer. */
+  onHeaders?: (endpoint: Endpoint, headers: Headers) => void;
 };
 
 type UnboundRequest = Omit<ModelRequest, "model" | "effort" | "temperature">;
@@ -65,7 +69,7 @@ const maxRetryWaitMs = 60_000;
 const defaultIdleMs = 600_000;
 
 /** Binds a model's name to its endpoint, key, prices and context window. */
-export async function bindModel(name: string, { env, providers, idleMs, models = {}, rates }: BindOptions) {
+export async function bindModel(name: string, { env, providers, idleMs, models = {}, rates, onHeaders }: BindOptions) {
   const { vendor, model, effort } = parseModelName(name);
   if (vendor === "replay") return (await import("./replay-model.ts")).bindReplay(model);
   const config = providers[vendor];
@@ -83,7 +87,14 @@ export async function bindModel(name: string, { env, providers, idleMs, models =
   return {
     name: `${vendor}/${model}`,
     stream: (request: UnboundRequest, signal: AbortSignal, gate: PauseGate) =>
-      streamModel(bound(request), endpoint, { signal, gate, idleMs: idleMs ?? defaultIdleMs, retry, rate }),
+      streamModel(bound(request), endpoint, {
+        signal,
+        gate,
+        idleMs: idleMs ?? defaultIdleMs,
+        retry,
+        rate,
+        onHeaders: (headers) => onHeaders?.(endpoint, headers),
+      }),
     connect: () => connectEarly(endpoint.baseUrl, env),
     body: async (request: UnboundRequest) => (await loadWire(endpoint.wire)).request(bound(request), endpoint).body,
     price: async (usage: Usage) => (await import("./catalog.ts")).priceOf(vendor, model, usage, { settings: models }),
@@ -169,6 +180,7 @@ async function* tryOnce(request: ModelRequest, target: RequestTarget, options: S
   try {
     const wire = await (options.loadWire ?? loadWire)(target.endpoint.wire);
     const response = await timeout.limit(send(wire, request, target.endpoint, { fetch: options.fetch, signal: timeout.signal }));
+    options.onHeaders?.(response.headers);
     const failure = await timeout.limit(readFailure(response, target));
     if (failure) return fail(failure);
     reader = wire.reader(request.model);

@@ -11,14 +11,17 @@ import type { Endpoint } from "../../models/model.ts";
 import { endpointFor } from "../../models/vendors.ts";
 import { messageOf } from "../../protocol/api/error.ts";
 import type { Agent } from "../../protocol/api/ports.ts";
+import type { LimitPort } from "../limit-port.ts";
 import type { ExecutorProvider } from "../executors/executors.ts";
 import { cachedFindings } from "./agent-cache.ts";
 import { credentialSources } from "./agent-credentials.ts";
 
 export { externalAgentNames } from "../../agents/external/adapters/index.ts";
 
-export function createExternalAgents(ctx: AppContext, executors: ExecutorProvider, configured: AgentEntry[]): Agent[] {
-  return [...externalAgents, ...configured].map((entry) => createLazyAgent(entry, ctx, executors));
+type ExternalAgentPorts = { executors: ExecutorProvider; limits: LimitPort | undefined };
+
+export function createExternalAgents(ctx: AppContext, ports: ExternalAgentPorts, configured: AgentEntry[]): Agent[] {
+  return [...externalAgents, ...configured].map((entry) => createLazyAgent(entry, ctx, ports));
 }
 
 /** An invalid entry is a fault. With `lenient` it is a warning, so that the user can repair the configuration. */
@@ -34,9 +37,9 @@ export function configuredEntries(ctx: AppContext): AgentEntry[] {
   });
 }
 
-function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext, executors: ExecutorProvider): Agent {
+function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext, ports: ExternalAgentPorts): Agent {
   let loading: Promise<Agent> | null = null;
-  const load = () => (loading ??= loadAgent(name, ctx, executors));
+  const load = () => (loading ??= loadAgent(name, ctx, ports));
   return {
     name,
     takesTasks: true,
@@ -74,7 +77,7 @@ export function findInstalled(ctx: AppContext, name: string): InstalledProgram {
   return { program: null, refused: match.refused && { path: match.refused.path, text: refusalText(match) ?? "" } };
 }
 
-async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvider): Promise<Agent> {
+async function loadAgent(name: string, ctx: AppContext, { executors, limits }: ExternalAgentPorts): Promise<Agent> {
   const [{ externalAgent }, adapter, { priceOf }] = await Promise.all([
     import("../../agents/external/turn/external-agent.ts"),
     loadAdapter(name, ctx),
@@ -92,6 +95,7 @@ async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvi
       endpoint: (vendor, apiKey) => endpointOf(ctx, vendor, apiKey),
       price: (vendor, model, usage) => priceOf(vendor, model, usage, { settings: ctx.models }),
       sandboxStatus: executors.sandboxStatus,
+      onHeaders: limits?.onHeaders,
     },
   };
   return externalAgent(deps);

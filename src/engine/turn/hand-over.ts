@@ -3,6 +3,7 @@
 import type { TurnRequest, EndedTurn, TurnScope } from "./run-turn.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/api/error.ts";
 import { formatSuccessor, isLimitError, type Successor } from "../../protocol/limits/at-limit.ts";
+import { clockTime } from "../../protocol/limits/clock-time.ts";
 import type { NewNode } from "../../protocol/tree/node.ts";
 import type { Limits } from "../../protocol/api/turn-options.ts";
 import type { EngineDeps } from "../engine.ts";
@@ -65,6 +66,11 @@ async function readyAgents(
       const chosen = await deps.chooseAgent(successor.agent, successor.model);
       const model = await deps.chooseModel(chosen.agent, chosen.model);
       if (chosen.agent === turn.agent && model === turn.model) continue;
+      const until = (await deps.limits?.limitedUntil(chosen.agent, model)) ?? null;
+      if (until !== null) {
+        refused.push(`${formatSuccessor(successor)}: at its limit until ${clockTime(until, Date.now())}`);
+        continue;
+      }
       const agent = findAgent(deps, chosen.agent);
       const { project, directory } = session;
       await agent.check({ ...request, agentArgs: [], model, project, directory });

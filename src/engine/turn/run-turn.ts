@@ -7,6 +7,7 @@ import { Fault, withResumeHint, type TurnError } from "../../protocol/api/error.
 import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import { fireHook } from "./fire-hook.ts";
 import { refuseNesting } from "../../protocol/api/nesting.ts";
+import { isLimitError } from "../../protocol/limits/at-limit.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
 import type { Agent, TeamMailPort } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
@@ -354,6 +355,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   const model = turn.model ?? end.model ?? null;
   const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes, checked: outcomeOfCheck.checked, next };
   const { turn: ended, next: pending } = await recorder.endTurn(close, turn.id, outcome);
+  if (status === "ok" || isLimitError(error)) await deps.limits?.noteEnd(agent.name, model, error);
   const session = await running.store.requireSession(turn.session);
   if (next?.kind === "waiting") deps.runHook?.({ type: "turn_waiting", session, turn: ended, until: next.wakeAt, error });
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);

@@ -1,4 +1,5 @@
 // One limit of a vendor over a time: requests of a minute, tokens of a day, use of a subscription in 5 hours.
+export type { KnownLimit } from "../schema/setup.ts";
 
 export type LimitWindow = {
   /** `requests`, `tokens`, `5h`, `7d`, ... */

@@ -209,3 +209,22 @@ export type DoctorCheck = z.output<typeof doctorCheck>;
 
 export const doctorReport = fields({ checks: z.array(doctorCheck), ok: z.boolean() });
 export type DoctorReport = z.output<typeof doctorReport>;
+
+// --- limits of vendors ----------------------------------------------------------------------------------
+
+export const limitWindow = fields({
+  name: z.string().describe("`requests`, `tokens`, `5h`, `7d`, ...; `limit` if only its end is known"),
+  used: z.number().nullable().describe("used part, from 0 to 1; null if unknown"),
+  limit: count.nullable(),
+  remaining: count.nullable(),
+  resetAt: time.nullable().describe("the end of the window; null if unknown"),
+  isUsedUp: z.boolean().describe("the vendor refused requests until the end of the window"),
+}).meta({ id: "Limit window" });
+
+export const knownLimit = fields({
+  source: z.string().describe("the vendor, or the agent whose turn ended at a limit"),
+  credential: nullableText.describe("the first 8 digits of the key's SHA-256 hash; null for an agent's turn"),
+  windows: z.array(limitWindow),
+  seenAt: time,
+}).meta({ id: "Known limit" });
+export type KnownLimit = z.output<typeof knownLimit>;

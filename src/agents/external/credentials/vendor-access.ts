@@ -47,6 +47,8 @@ export type VendorAccessDeps = CredentialSources & {
   endpoint: (vendor: string, apiKey: string | null) => Endpoint;
   /** Resolves to null when the price is unknown. */
   price: (vendor: string, model: string, usage: Usage) => Promise<number | null>;
+  /** Called with the headers of every answer that passes the gateway. */
+  onHeaders?: (endpoint: Endpoint, headers: Headers) => void;
   sandboxStatus: (input: TurnInput) => { isSandboxed: boolean; hasOwnNetwork: boolean };
 };
 

@@ -36,6 +36,8 @@ export type GatewayOptions = {
   reserve: (request: LedgerEntry) => Promise<TurnError | SettleReservation>;
   /** Called for every chunk of an answer. */
   onBytes?: () => void;
+  /** Called with the headers of every answer. */
+  onHeaders?: (endpoint: Endpoint, headers: Headers) => void;
 };
 
 type ForwardedRequest = { request: Request; url: URL; body: Uint8Array | null };
@@ -151,6 +153,7 @@ export class Gateway {
       entry.isSent = true;
       const response = await sendToVendor(forwarded, entry);
       entry.status = response.status;
+      this.#options.onHeaders?.(entry.endpoint, response.headers);
       return await (response.ok ? this.#forwardAnswer(response, entry) : this.#forwardError(response, entry));
     } catch (error) {
       const failure = failureOf(error, entry);

@@ -3,7 +3,10 @@ import { groupDigits } from "../../../kit/text/cut-text.ts";
 import type { UsageKey, UsageEntry } from "../../../protocol/api/api.ts";
 import { addUsage, zeroUsage } from "../../../protocol/tree/usage.ts";
 import { costText } from "../../../protocol/tree/usage-text.ts";
-import { stripControls } from "../../terminal/style.ts";
+import { ago } from "../../../kit/text/duration.ts";
+import { clockTime } from "../../../protocol/limits/clock-time.ts";
+import type { KnownLimit } from "../../../protocol/limits/limit-window.ts";
+import { stripControls, type Style } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
 import { reportCommand } from "../report-command.ts";
 
@@ -12,13 +15,16 @@ const keys = ["day", "agent", "model", "project"] as const satisfies readonly Us
 export const usage = reportCommand({
   name: "usage",
   summary: "show tokens and money spent",
-  usage: "[--by day|agent|model|project] [--all-projects] [--json]",
+  usage: "[--by day|agent|model|project] [--all-projects] [--limits] [--json]",
   flags: [
     { name: "by", value: "what", choices: keys, summary: "the unit of one line (default day)" },
     { name: "all-projects", summary: "include all projects, not only this one" },
+    { name: "limits", summary: "show what is known of vendors' limits instead: how much is used, and when each ends" },
   ],
-  notes: "A + after an amount means that the price of some turns is unknown.",
+  notes: `A + after an amount means that the price of some turns is unknown.
+Limits come from the last answers of each vendor; KEY is a part of the key's hash, never the key.`,
   async report(args, ctx) {
+    if (args.flags["limits"] === true) return reportLimits(await (await ctx.api()).limits.list());
     const by = (args.flags["by"] ?? "day") as UsageKey;
     const everywhere = args.flags["all-projects"] === true || by === "project";
     const api = await ctx.api();
@@ -38,6 +44,29 @@ export const usage = reportCommand({
     };
   },
 });
+
+function reportLimits(limits: readonly KnownLimit[]): { json: unknown; text: (style: Style) => string } {
+  return {
+    json: limits,
+    text(style) {
+      if (limits.length === 0) return "no limit is known: vendors report limits with their answers\n";
+      const now = Date.now();
+      const rows = limits.flatMap(({ source, credential, windows, seenAt }) =>
+        windows.map((window) => [
+          stripControls(source),
+          credential ?? "",
+          stripControls(window.name),
+          window.isUsedUp ? style.red("used up") : window.used === null ? "" : `${Math.round(window.used * 100)} %`,
+          window.limit === null ? "" : `${window.remaining === null ? "?" : groupDigits(window.remaining)} of ${groupDigits(window.limit)}`,
+          window.resetAt === null ? "" : clockTime(window.resetAt, now),
+          ago(now - seenAt),
+        ]),
+      );
+      const columns = ["SOURCE", "KEY", "WINDOW", "USED", "LEFT", "ENDS", "SEEN"].map((title) => ({ title }));
+      return tableText(rows, { columns, paintTitle: style.dim });
+    },
+  };
+}
 
 function sumEntries(entries: readonly UsageEntry[]): UsageEntry {
   return entries.reduce(

@@ -8,6 +8,7 @@ import {
   configEntry,
   configPaths,
   doctorReport,
+  knownLimit,
   modelInfo,
   role,
   roleList,
@@ -61,6 +62,11 @@ export const setupMethods = {
     params: { by: z.enum(["day", "agent", "model", "project"]).default("day"), project: is.pathOrNull },
     result: z.array(usageEntry),
     summary: "Sums usage and cost of all turns.",
+  },
+  "limits.list": {
+    params: {},
+    result: z.array(knownLimit),
+    summary: "Lists what is known of vendors' limits: the use and the end of each window, and agents whose turns ended at a limit.",
   },
   "store.verify": {
     params: { repair: optionalFlag },
