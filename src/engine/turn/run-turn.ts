@@ -3,15 +3,15 @@
 import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { refuseArchived } from "../../protocol/api/archived.ts";
 import type { PendingTurn } from "../../protocol/api/control.ts";
-import { Fault, withResumeHint, type TurnError } from "../../protocol/api/error.ts";
+import { withResumeHint, type TurnError } from "../../protocol/api/error.ts";
 import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import { fireHook } from "./fire-hook.ts";
 import { refuseNesting } from "../../protocol/api/nesting.ts";
 import { isLimitError } from "../../protocol/limits/at-limit.ts";
-import { callsOf, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
+import { callsOf, textOf, type Node } from "../../protocol/tree/node.ts";
 import type { Agent, TeamMailPort } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
-import { bareTurn, type TurnOptions } from "../../protocol/api/turn-options.ts";
+import { bareTurn } from "../../protocol/api/turn-options.ts";
 import type { CheckOutcome, CliSessionStart, Session, Turn, TurnEnd, TurnLoop } from "../../protocol/tree/turn.ts";
 import { systemClock } from "../../kit/flow/clock.ts";
 import { PauseGate } from "../../kit/flow/pause-gate.ts";
@@ -22,9 +22,7 @@ import { createDeadline } from "../limits/deadline.ts";
 import { createFileRecorder } from "../record/file-recorder.ts";
 import { createGuardRecorder } from "../record/guard-recorder.ts";
 import { Recorder } from "../record/recorder.ts";
-import { continuation, recover } from "../record/recover.ts";
 import { reportSnapshots } from "../record/report-snapshots.ts";
-import { settleAsks } from "../record/settle-asks.ts";
 import { openTranscript } from "../record/transcripts.ts";
 import { checkEnded, endedAtOnce, repairOf, turnCheckOf, withStoredCheck } from "./check-request.ts";
 import { continuationOf, limitErrorOf, waitOf } from "./continue-later.ts";
@@ -34,6 +32,7 @@ import { applyRole, ignoredFieldsText } from "./roles.ts";
 import type { RunningTurn } from "./running-turns.ts";
 import { canSetUp, inWorktree, runSetup } from "./set-up-worktree.ts";
 import { createTurnContext } from "./turn-context.ts";
+import { continueRace, hasNoPrompt, multiAgentName, recoverAndPrompt } from "./turn-prompt.ts";
 
 /** The params, with the id of the queued message that is the prompt, the applied role, and fields of a team's sub-session. */
 export type TurnRequest = Parameters<Api["turn"]["start"]>[0] & {
@@ -216,16 +215,6 @@ function createGate(parent: PauseGate | null, deadline: RunningTurn["deadline"])
   return { gate, disconnect };
 }
 
-/** Repairs an interrupted turn and settles its questions. Returns the first node of the new turn. */
-async function recoverAndPrompt({ params, store, recorder }: RunningTurn, session: Session): Promise<NewNode | null> {
-  await recover(store, recorder, session.id);
-  const isResuming = params.prompt === null && !hasNoPrompt(params);
-  // A session without a node has no questions.
-  const answers = session.tip === null ? null : await settleAsks(store, recorder, session.id, isResuming ? "resume" : "new-prompt");
-  if (isResuming && answers === null) await checkResumable(store, session);
-  return firstNode(store, params, answers ?? []);
-}
-
 /** Finds the agent and the model of a turn. A session keeps the agent and model that a turn names. */
 async function resolveAgent(
   deps: EngineDeps,
@@ -273,18 +262,6 @@ export async function checkTurn(deps: EngineDeps, request: TurnCheckParams): Pro
   await agent.enforced(params.policy, model);
   await deps.guards.check({ project, directory: params.directory, policy: params.policy });
   if (params.policy.name === "plan" && params.isNew) await deps.ensurePlanFile(project);
-}
-
-/** The agent that coordinates several others for this task; null for an ordinary turn. */
-function multiAgentName({ group, team, race }: Pick<TurnOptions, "group" | "team" | "race">): "group" | "team" | "race" | null {
-  return group !== null ? "group" : team !== null ? "team" : race !== null ? "race" : null;
-}
-
-/** A race that was interrupted continues as a race, also if the request names none. */
-async function continueRace(store: Store, params: TurnRequest): Promise<TurnRequest> {
-  if (params.prompt !== null || hasNoPrompt(params)) return params;
-  const lastTurn = (await store.turnsOf(params.session)).at(-1);
-  return lastTurn?.agent === "race" && lastTurn.status !== "ok" ? { ...params, race: { work: "resume" } } : params;
 }
 
 function warnOnce(messages: (string | null)[], shown: Set<string>, warn: (message: string) => void): void {
@@ -369,34 +346,10 @@ function budgetOf({ maxTokens, maxBudgetUsd }: TurnRequest["limits"]): NewTurn["
   return maxTokens === null && maxBudgetUsd === null ? undefined : { maxTokens, maxBudgetUsd };
 }
 
-/** The agents `shell`, `group`, `team` and `race` record their task themselves. */
-function hasNoPrompt(params: TurnStartParams): boolean {
-  return params.command !== null || multiAgentName(params) !== null;
-}
-
-/** Returns the node with the prompt. Answers that no tool call waits for precede the prompt, or replace it. */
-async function firstNode(store: Store, params: TurnRequest, answers: string[]): Promise<NewNode | null> {
-  if (hasNoPrompt(params)) return null;
-  if (params.handOver !== undefined) return params.handOver.note;
-  const texts = [...answers, ...(params.prompt === null ? [] : [params.prompt])];
-  if (texts.length === 0) {
-    const { tip } = await store.requireSession(params.session);
-    return continuation(tip === null ? null : await store.node(tip));
-  }
-  const images = params.images.map((image) => ({ kind: "image" as const, ...image }));
-  return { author: "user", parts: [{ kind: "text", text: texts.join("\n\n") }, ...images] };
-}
-
 /** A stopped turn ends with the reason of the stop, unless it ended ok anyway. */
 function withStopReason(end: TurnEnd, reason: TurnError | null): TurnEnd {
   if (reason === null || end.status === "ok") return end;
   // The agent's hint for the same kind of error is more specific.
   const hint = (end.error?.kind === reason.kind ? end.error.hint : undefined) ?? reason.hint;
   return { ...end, status: reason.kind, error: { ...reason, hint } };
-}
-
-async function checkResumable(store: Store, session: Session): Promise<void> {
-  const lastTurn = (await store.turnsOf(session.id)).at(-1);
-  if (lastTurn !== undefined && lastTurn.status !== "ok") return;
-  throw new Fault("usage", "there is no interrupted turn to continue", { hint: 'give a task: skein run --resume <session> "task"' });
 }

@@ -3,6 +3,7 @@ import { createFeed, type Feed } from "../../kit/flow/feed.ts";
 import type { Api, TurnStartParams } from "../../protocol/api/api.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { EngineDeps } from "../engine.ts";
+import { hasNoPrompt } from "./turn-prompt.ts";
 import { runTurnAndQueue, type TurnScope } from "./run-turn.ts";
 
 export type TurnStarter = {
@@ -79,6 +80,6 @@ export function createTurnStarter(deps: EngineDeps, { onEnded, runLoop }: TurnSt
 }
 
 /** A turn without any task continues an interrupted one, which may be the pass of a loop. */
-function mayLoop({ loop, prompt, command, group, team }: TurnStartParams): boolean {
-  return loop !== null || (prompt === null && command === null && group === null && team === null);
+function mayLoop(params: TurnStartParams): boolean {
+  return params.loop !== null || (params.prompt === null && !hasNoPrompt(params));
 }
