@@ -152,7 +152,7 @@ describe("a turn", () => {
       waitMs: 1500,
       error: { kind: "overloaded", message: "busy" },
     });
-    expect(textOf(retried)).toMatch(/── attempt 2 in 1\.5 s: busy ─[^]*\[retrying\]/);
+    expect(textOf(retried)).toMatch(/── attempt 2, retrying in 1\.5 s: busy ─[^]*\[retrying\]/);
     for (const next of [{ type: "text.delta", text: "Hello" } as const, { type: "turn.ended", turn: turn({}), session } as const])
       expect(textOf(applyEvents(retried, next))).not.toContain("attempt 2");
   });
