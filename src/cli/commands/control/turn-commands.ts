@@ -34,7 +34,7 @@ const showWaitingAfterMs = 1000;
 
 export const kill = reportCommand({
   name: "kill",
-  summary: "stop the running turn of a session and every process it started, or withdraw a queued turn",
+  summary: "stop a turn and every process it started, or withdraw a queued turn",
   usage: "<session|turn> [--force] [--json]",
   positionals: { min: 1, max: 1 },
   flags: [{ name: "force", summary: "kill the process that runs the turn, with every other turn in it" }],
