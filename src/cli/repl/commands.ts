@@ -62,6 +62,7 @@ export const slashCommands: readonly SlashCommand[] = [
 
 /** How to do in `chat` what the other commands of the table do on the screen. */
 const elsewhere: Partial<Record<SlashName, string>> = {
+  race: 'here: skein race "<task>" -a <agent>,<agent>',
   plan: "here: /policy plan, and /policy workspace to go back",
   exec: "here: skein run --plan .skein/plan.md",
   "edit-plan": "open .skein/plan.md in your editor",

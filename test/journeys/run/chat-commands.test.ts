@@ -66,7 +66,20 @@ test("a command of the screen that chat does not have says in one line where it 
     writeFileSync(join(skein.project, "kept.txt"), "kept\n");
     const help = (await chat(["/help"])).out;
     const missing = Object.keys(slashTable).filter((name) => !new RegExp(`^  /${name}\\b(?!-)`, "m").test(help));
-    expect(missing).toEqual(["plan", "exec", "edit-plan", "steps", "edit", "history", "palette", "watch", "cancel", "hub", "suspend"]);
+    expect(missing).toEqual([
+      "race",
+      "plan",
+      "exec",
+      "edit-plan",
+      "steps",
+      "edit",
+      "history",
+      "palette",
+      "watch",
+      "cancel",
+      "hub",
+      "suspend",
+    ]);
     const ran = await chat(missing.map((name) => `/${name}`));
     for (const name of missing) expect(ran.err).toMatch(new RegExp(`skein: /${name} works on the screen \\(skein tui\\)\\n +\\S`));
     expect(server.requests).toHaveLength(0);
