@@ -123,6 +123,18 @@ test("a turn that can't start is tried again after a minute or with a new caller
   expect(logs).toEqual([expect.stringContaining("could not start: no key")]);
 });
 
+test("a turn without a key is tried again at once if a caller connected while it was tried", async () => {
+  const { advance, starts, state } = createTestRunner([pendingTurn("blocked")]);
+  state.start = async () => {
+    if (starts.length > 1) return;
+    state.version += 1;
+    throw new Fault("auth", "no key");
+  };
+  await advance(1_000);
+  expect(starts).toHaveLength(2);
+  expect(state.turns).toEqual([]);
+});
+
 test("a session that another process took meanwhile is tried again at the next check", async () => {
   const { advance, starts, state, runner } = createTestRunner([pendingTurn("turn")]);
   state.start = () => Promise.reject(new Fault("session-busy", "in use"));

@@ -86,6 +86,8 @@ export class PendingRunner {
   async #run(turn: PendingTurn): Promise<void> {
     const { log, apiFor, clock, callerVersion } = this.#deps;
     this.#starting.add(turn.session);
+    // Read before the start: a caller that connects during the attempt may bring the missing key.
+    const version = callerVersion();
     try {
       const api = await apiFor(turn);
       try {
@@ -100,7 +102,7 @@ export class PendingRunner {
     } catch (error) {
       const isExpected = error instanceof Fault && ["session-busy", "pending-unknown"].includes(error.code);
       if (!isExpected) {
-        this.#blocked.set(turn.id, { at: clock.now(), version: callerVersion() });
+        this.#blocked.set(turn.id, { at: clock.now(), version });
         this.#reportOnce(`session ${turn.session}: turn ${turn.id} could not start: ${messageOf(error)}`);
       }
     } finally {
