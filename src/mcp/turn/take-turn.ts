@@ -40,11 +40,20 @@ export async function takeTurn(request: TakeTurnRequest, ctx: CallContext): Prom
   return answerOf(api, await followTurn({ api, caller, session, events, limitMs: caller.timeoutMs, onCancel: "stop" }));
 }
 
-/** The answer of a call. An event has the turn with its usage at that moment, so a turn that still runs is read again. */
+/**
+ * The answer of a call. An event has the turn with its usage at that moment, so a turn that still runs is read again. The turn
+ * that continues a killed one takes its place, also before it has started.
+ */
 async function answerOf(api: Api, followed: FollowResult): Promise<ToolAnswer<TurnOutput>> {
-  if (followed.turn === null || followed.turn.endedAt !== null) return turnAnswer(followed);
+  const { turn, how } = followed;
+  const isKilled = turn?.status === "killed" && how === "running";
+  if (turn === null || (turn.endedAt !== null && !isKilled)) return turnAnswer(followed);
   const running = await findRunningTurn(api, followed.session);
-  return turnAnswer(running?.turn.id === followed.turn.id ? { ...followed, turn: running.turn } : followed);
+  if (isKilled && running?.pending?.kind === "continued") {
+    const { problem } = running.pending;
+    return turnAnswer({ ...followed, turn: running.turn, activity: problem ?? "will continue after the hub was killed" });
+  }
+  return turnAnswer(running?.turn.id === turn.id ? { ...followed, turn: running.turn } : followed);
 }
 
 /** Null if there is no such session. */
@@ -85,7 +94,7 @@ type CollectOptions = { afterSeq: number } & Pick<FollowOptions, "limitMs" | "on
 
 /**
  * Returns the answer of a session's latest turn, and waits for it while it runs. If the process of an open turn has
- * exited, the end of the turn is recorded first, so that the answer is final.
+ * exited, the end of the turn is recorded first, and the turn that continues it is followed.
  */
 export async function collectTurn(
   session: Session,
@@ -101,8 +110,9 @@ export async function collectTurn(
   };
   const followed = await followFrom(afterSeq);
   if (followed.how !== "over") return answerOf(api, followed);
-  if (followed.turn !== null && followed.turn.endedAt === null) await api.turn.kill({ session: session.id, force: false });
+  if (followed.turn !== null && followed.turn.endedAt === null)
+    await api.turn.kill({ session: session.id, force: false, mayContinue: true });
   else if (followed.turn !== null && followed.answer !== "") return turnAnswer(followed);
   // The turn ended before `afterSeq`, or its process has exited. Its events are read from the start.
-  return turnAnswer(await followFrom(0));
+  return answerOf(api, await followFrom(0));
 }

@@ -141,19 +141,34 @@ test("after a server was killed in mid-call the next server returns the result",
   expect(await next.call("wait_session", { session_id: "long" })).toMatchObject({ text: "done all the same", output: { status: "ok" } });
 });
 
-test("after the hub was killed in mid-call the call fails, the turn is reported as killed, and the next call starts a new hub", async () => {
-  await using server = serverWith(shellScript([waitCommand], "unreached"));
+test("after the hub was killed in mid-call the call fails, and the next call starts a new hub that continues the turn", async () => {
+  await using server = serverWith(shellScript([waitCommand], "continued"));
   await using skein = homeFor(server.url);
   await using mcp = await mcpClient(skein);
+  await killHubInMidCall(skein, mcp);
+  let collected = await mcp.call("wait_session", { session_id: "long" });
+  while (collected.output["status"] === "running") collected = await mcp.call("wait_session", { session_id: "long" });
+  expect(collected).toMatchObject({ text: "continued", isError: false, output: { status: "ok" } });
+  expect(server.main().at(-1)!.text).toContain("Interrupted: skein was killed");
+});
+
+test("with auto_resume off the turn of a killed hub is reported as killed, and the next call works", async () => {
+  await using server = serverWith(shellScript([waitCommand], "continued"));
+  await using skein = homeFor(server.url);
+  await skein.run(["config", "set", "auto_resume", "false"]);
+  await using mcp = await mcpClient(skein);
+  await killHubInMidCall(skein, mcp);
+  expect(await mcp.call("wait_session", { session_id: "long" })).toMatchObject({ isError: true, output: { status: "killed" } });
+  releaseCommand(skein);
+  expect(await mcp.call("work_with", { ...agent, task: "go on" })).toMatchObject({ isError: false, output: { status: "ok" } });
+});
+
+async function killHubInMidCall(skein: TemporaryHome, mcp: McpTestClient): Promise<void> {
   const calling = mcp.call("work_with", { ...agent, task: "take your time" });
   await waitUntilStarted(skein);
   process.kill(hubPid(skein), "SIGKILL");
   expect(await calling).toMatchObject({ isError: true, text: expect.stringContaining("wait_session") });
-  const afterKill = await mcp.call("wait_session", { session_id: "long" });
-  expect(afterKill).toMatchObject({ isError: true, output: { status: "killed" } });
-  releaseCommand(skein);
-  expect(await mcp.call("work_with", { ...agent, task: "go on" })).toMatchObject({ isError: false, output: { status: "ok" } });
-});
+}
 
 async function waitUntilGone({ pid }: McpTestClient): Promise<boolean> {
   for (let tries = 0; tries < 3_000; tries += 1) {
