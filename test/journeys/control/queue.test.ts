@@ -133,7 +133,7 @@ test("the next hub continues a detached turn once, and tells the model that its 
     await Promise.all([skein.run(["hub", "start"]), skein.run(["hub", "start"])]);
     await waitForIdle(skein);
     const turns = await listTurns(skein, "--all");
-    expect(turns.map(({ turn }) => turn.status).toSorted()).toEqual(["killed", "ok"]);
+    expect(turns.map(({ turn }) => String(turn.status)).toSorted()).toEqual(["killed", "ok"]);
     expect(await prompts(skein)).toEqual(["work"]);
     expect(server.main()).toHaveLength(2);
     expect(server.main()[1]!.text).toContain("Interrupted: skein was killed while this call was running");
