@@ -130,6 +130,11 @@ describe("the form of the documents", () => {
     expect(docs.filter((page) => !/\n\n\*\*Next:\*\* .*\]\([^)]+\).*\n$/.test(pageText(page)))).toEqual([]);
   });
 
+  test("no page speaks of what a later version will do", () => {
+    const promise = /in this version|once .{0,40} (is|are) enforced|coming soon|will be (added|built)/i;
+    expect(pages.filter((page) => promise.test(pageText(page)))).toEqual([]);
+  });
+
   test("the index names every page", () => {
     const index = pageText("docs/README.md");
     expect(docs.filter((page) => page !== "docs/README.md" && !index.includes(`](${page.slice(5)})`))).toEqual([]);
