@@ -42,7 +42,8 @@ export function validParams(schema: Json, random: Random, pool: Pool): unknown {
       return Object.fromEntries(
         Object.entries(schema.properties ?? {})
           .filter(([name]) => schema.required?.includes(name) || random.below(2) === 0)
-          .map(([name, field]) => [name, validParams(field, random, pool)]),
+          // Hosts are checked in more detail than a JSON schema can state.
+          .map(([name, field]) => [name, name === "net_hosts" ? ["example.com"] : validParams(field, random, pool)]),
       );
     case "array":
       return Array.from({ length: (schema.minItems ?? 0) + random.below(3) }, () => validParams(schema.items ?? {}, random, pool));

@@ -77,7 +77,10 @@ test("a failing test leaves its last ten lines on the screen", async () => {
 test("Ctrl-C and SIGTERM leave no row and a working terminal", async () => {
   await inTerminal({ steps: [bash("echo started; sleep 300")], final: "All done." }, async ({ press, until, screen }, skein) => {
     for (const stop of ["C-c", "SIGTERM"]) {
-      await press(`clear; ${run}`, "Enter");
+      // Otherwise the output of the first run may be taken for that of the second, which has no signal handler yet.
+      await press("clear", "Enter");
+      await until(/^\$ *\n*$/);
+      await press(run, "Enter");
       await until(/ {4}started/);
       if (stop === "C-c") await press("C-c");
       else process.kill((await findProcess(skein.root, (command) => command.includes("run go --session work"))).pid, "SIGTERM");
