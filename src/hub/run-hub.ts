@@ -85,11 +85,17 @@ export async function runHub(deps: HubDeps): Promise<boolean> {
   return true;
 }
 
+/** A new hub waits this long for a caller before it starts pending turns with its own environment. */
+const callerGraceMs = 5_000;
+
 /** The runner of pending turns, and an `apiFor` that remembers the environments of callers for it. */
 function createRunner({ api, apiFor, env, log }: HubDeps): { runner: PendingRunner; apiFor: HubDeps["apiFor"] } {
   const callers = new Callers();
+  const startedAt = Date.now();
+  // The program that starts a hub connects at once. Without its environment a turn could ask another server than before.
+  const isReady = () => callers.version > 0 || Math.abs(Date.now() - startedAt) > callerGraceMs;
   const runner = new PendingRunner({
-    pending: () => api.turn.pending({ session: null }),
+    pending: async () => (isReady() ? api.turn.pending({ session: null }) : []),
     apiFor: (turn) => apiFor(callers.find(turn, env)),
     callerVersion: () => callers.version,
     clock: wallClock,

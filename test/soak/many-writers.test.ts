@@ -69,7 +69,7 @@ test("runs that create the same named session at once share one session, and onl
       expect({ code: ran.code, out: ran.out, err: ran.err }).toEqual({
         code: 1,
         out: "",
-        err: expect.stringMatching(/^skein: session one is in use by process \d+ since \S+\n +wait .*\n$/),
+        err: expect.stringMatching(/^skein: session one is in use by process \d+ since \S+\n +run it afterwards with --queue.*\n$/),
       });
     }
     expect(new Set(winners.map((ran) => ran.json()["session_id"])).size).toBe(1);
