@@ -8,7 +8,7 @@ type Environment = NonNullable<Hello["env"]>;
 const maxEntries = 1_000;
 
 export class Callers {
-  /** By id of a pending turn, and by id of a session. */
+  /** The key is the id of a pending turn, or the id of a session. */
   readonly #known = new Map<string, Environment>();
   #latest: Environment = {};
   /** Changes with every caller that brings an environment. A turn that had no key is then tried again. */

@@ -17,7 +17,7 @@ export async function findRaces(deps: EngineDeps, project: string | null, limit:
   return found.flatMap(({ info, race }) => (race === null || info.session.archivedAt !== null ? [] : [{ info, race }]));
 }
 
-/** By the race's own session, or by the session of one of its agents. */
+/** Finds a race by its own session, or by the session of one of its agents. */
 export async function findRace(deps: EngineDeps, idOrName: string): Promise<FoundRace> {
   if (!deps.hasStore()) throw new Fault("session-unknown", "there is no race yet", { hint: 'skein race "task" -a claude,codex' });
   const store = await deps.store();

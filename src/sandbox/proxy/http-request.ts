@@ -3,7 +3,7 @@
 
 export type HttpRequest = {
   method: string;
-  /** As written in the request line: a URL, a path, or `host:port` of CONNECT. */
+  /** The target of the request line: a URL, a path, or `host:port` of CONNECT. */
   target: string;
   version: "1.0" | "1.1";
   headers: readonly (readonly [name: string, value: string])[];
