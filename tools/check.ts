@@ -1,17 +1,18 @@
 // Runs the checks and tests of the named tiers: `check.ts [quick] [journeys] [security] [soak] [real]`. `npm test` runs
-// `quick`. Stops after the first step that fails. The last line has the sums of all tests.
+// `quick`. Runs all of them, also after one has failed. The last line has the sums of all tests.
 import { Glob } from "bun";
 import { readdirSync } from "node:fs";
 import { cpus } from "node:os";
+import { endRunningCommands, runCommand, type Command, type CommandContext, type CommandResult } from "./check/run-command.ts";
+import { runStep, type Step } from "./check/run-step.ts";
 
 const root = `${import.meta.dir}/..`;
 const bin = (name: string) => `${root}/node_modules/.bin/${name}`;
 const bun = process.execPath;
 const bundleDir = `${root}/node_modules/.cache/skein-test-bundle`;
 
-type Command = { name: string; argv: string[]; isTest: boolean };
-type CommandResult = { name: string; isOk: boolean; passed: number; failed: number };
-type Step = { name: string; commands: Command[] };
+/** Tests of these tiers run real programs in real time. Some fail only under the load of the others. */
+const rerunsOfTier: Record<string, number> = { journeys: 3, soak: 1, real: 3 };
 
 /** Most tests wait most of the time, so one lane more than there are processors keeps them busy. */
 const lanes = cpus().length + 1;
@@ -32,7 +33,8 @@ const longFirst = [
 const longModules = ["executor", "agents", "store", "sandbox", "engine"];
 
 const code = ["src", "test", "tools", "bench", "examples"];
-const tiers: Record<string, Step[]> = {
+/** Without the programs of a step that `isNeeded` the later steps of its tier would only fail. */
+const tiers: Record<string, (Step & { isNeeded?: true })[]> = {
   quick: [
     {
       name: "checks and unit tests",
@@ -53,6 +55,7 @@ const tiers: Record<string, Step[]> = {
     // Several tests would otherwise install the same agent at the same time.
     {
       name: "install the agents and the SDKs",
+      isNeeded: true,
       commands: [check("bench/peers.ts", [bun, "bench/peers.ts"]), check("tools/sdks.ts", [bun, "tools/sdks.ts"])],
     },
     {
@@ -80,47 +83,37 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => void endRunningCommands().finally(() => process.exit(signal === "SIGINT" ? 130 : 143)));
+
+const context: CommandContext = {
+  cwd: root,
+  env: { ...process.env, SKEIN_TEST_BUNDLE: `${bundleDir}/main.js` },
+  limitMs: 600_000,
+  print: (text) => void process.stdout.write(text),
+};
+
 // Journeys start the program some hundred times. The bundle starts in half the time of the source.
-const bundle = await runCommand(check("bundle for tests", [bun, "tools/build.ts", "--bundle", "--outdir", bundleDir]));
+const bundle = await runCommand(check("bundle for tests", [bun, "tools/build.ts", "--bundle", "--outdir", bundleDir]), context);
 const results: CommandResult[] = [bundle];
-if (bundle.isOk)
-  for (const step of names.flatMap((name) => tiers[name]!)) {
-    const ended = await runStep(step);
-    results.push(...ended);
-    if (ended.some(({ isOk }) => !isOk)) break;
-  }
+const unsteady: string[] = [];
+if (bundle.isOk) for (const name of names) await runTier(name);
 const failures = results.filter(({ isOk }) => !isOk).map(({ name }) => name);
 if (failures.length > 0) process.stdout.write(`\nfailed: ${failures.join(", ")}\n`);
-process.stdout.write(`\n${sum("passed")} passed, ${sum("failed")} failed\n`);
+process.stdout.write(unsteady.map((file) => `\nunsteady: ${file}`).join("") + "\n");
+process.stdout.write(`${sum("passed")} passed, ${sum("failed")} failed\n`);
 process.exit(failures.length === 0 ? 0 : 1);
 
-/** Each lane starts the next command when its last one has exited. */
-async function runStep({ name, commands }: Step): Promise<CommandResult[]> {
-  process.stdout.write(`\n── ${name}\n`);
-  const waiting = [...commands];
-  const ended: CommandResult[] = [];
-  const lane = async (): Promise<void> => {
-    for (let command = waiting.shift(); command !== undefined; command = waiting.shift()) ended.push(await runCommand(command));
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
-  return ended;
-}
-
-/** Prints one line for a command that succeeds, and its whole output if it fails, so that parallel outputs do not mix. */
-async function runCommand({ name, argv, isTest }: Command): Promise<CommandResult> {
-  const startedAt = performance.now();
-  const env = { ...process.env, SKEIN_TEST_BUNDLE: `${bundleDir}/main.js` };
-  const child = Bun.spawn(argv, { cwd: root, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  const output = (await Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream).text()))).join("");
-  const count = (word: string) => Number(new RegExp(`^ *(\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
-  const [passed, failed, skipped] = isTest ? [count("pass"), count("fail"), count("skip") + count("todo")] : [0, 0, 0];
-  const isOk = (await child.exited) === 0 && (!isTest || (passed > 0 && failed === 0 && skipped === 0));
-  const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
-  const line = isTest
-    ? `${name}: ${passed} pass, ${failed} fail, ${skipped} skipped, ${seconds}`
-    : `${name}: ${isOk ? "ok" : "failed"}, ${seconds}`;
-  process.stdout.write(isOk ? `${line}\n` : `${output}\n✗ ${line}\n`);
-  return { name, isOk, passed, failed };
+/** Runs all steps, so that one failing file does not hide others. Only a step that later ones need ends the tier. */
+async function runTier(name: string): Promise<void> {
+  let reruns = rerunsOfTier[name] ?? 0;
+  for (const step of tiers[name]!) {
+    const ended = await runStep(step, { ...context, lanes, reruns });
+    reruns -= ended.unsteady.length;
+    results.push(...ended.results);
+    unsteady.push(...ended.unsteady);
+    if (step.isNeeded === true && ended.results.some(({ isOk }) => !isOk)) return;
+  }
 }
 
 function sum(field: "passed" | "failed"): number {
