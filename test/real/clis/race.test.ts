@@ -1,6 +1,6 @@
 // Races of the native agent, a real Claude Code and a real Codex on one node of a real repository.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installPeers } from "../../../bench/peers.ts";
 import { field, type JsonValue } from "../../../src/scripted-model/json.ts";
@@ -10,6 +10,8 @@ import { agentHome } from "../../support/agent-journey.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
 import { hasFile, raceOf, raceRepository, showRace } from "../../support/race-journey.ts";
 import { git } from "../../support/team-journey.ts";
+import type { TemporaryHome } from "../../support/temporary-home.ts";
+import { commitAll } from "../../support/worktree-journey.ts";
 
 let server: ModelServer;
 beforeAll(async () => {
@@ -36,18 +38,49 @@ function write({ body }: { body: JsonValue }): Script {
   return { steps: [{ calls: [{ input: { command } }] }], final: `${name} wrote ${lines[name]} lines` };
 }
 
+/** The project's own setup command, which the user trusts, needs the ignored `.env` and adds the port of the worktree to it. */
+async function trustedRepository({ project, run }: TemporaryHome): Promise<void> {
+  raceRepository(project);
+  mkdirSync(join(project, ".skein"));
+  const setup = { worktree_setup: "test -f .env && echo PORT=$SKEIN_PORT >> .env" };
+  writeFileSync(join(project, ".skein", "config.jsonc"), JSON.stringify(setup));
+  commitAll(project, "setup");
+  expect((await run(["trust"])).code).toBe(0);
+  expect((await run(["config", "set", "worktree_ignored", "true"])).code).toBe(0);
+}
+
+/** Each worktree has a copy of `.env` in which the setup command ran once, with another port. */
+function expectPrepared(project: string, directories: (string | null)[]): void {
+  const copies = directories.map((directory) => readFileSync(join(directory!, ".env"), "utf8"));
+  for (const copy of copies) expect(copy).toMatch(/^NAME=value\nPORT=\d+\n$/);
+  expect(new Set(copies).size).toBe(copies.length);
+  expect(readFileSync(join(project, ".env"), "utf8")).toBe("NAME=value\n");
+}
+
 test("native, claude and codex race from one node in worktrees, and one is adopted with the conclusions of the others", async () => {
   server.setScript({ steps: [], final: "looked around" });
   using skein = agentHome(server);
-  raceRepository(skein.project);
+  await trustedRepository(skein);
   expect((await skein.run(["run", "look around", "--session", "main", "-a", "claude"])).code).toBe(0);
   server.setScript(write);
-  const ran = await skein.run(["race", "write result.txt", ...agents, "--session", "main", "--check", "grep -q 1 result.txt"]);
+  const ran = await skein.run([
+    "race",
+    "write result.txt",
+    ...agents,
+    "--session",
+    "main",
+    "--check",
+    "grep -q PORT .env && grep -q 1 result.txt",
+  ]);
   expect([ran.code, /skein: [^]*/.exec(ran.err)?.[0]]).toEqual([0, undefined]);
   for (const name of ["native", "claude", "codex"]) expect(ran.out).toMatch(new RegExp(`^${name}.* ok +passed `, "m"));
   const race = await showRace(skein);
   expect(race).toMatchObject({ state: "ended", proposed: "codex" });
   expect(race.racers.map(({ directory }) => hasFile(directory, "result.txt"))).toEqual([true, true, true]);
+  expectPrepared(
+    skein.project,
+    race.racers.map(({ directory }) => directory),
+  );
   expect(git(skein.project, "status", "--porcelain")).toBe("");
 
   const adopted = (await skein.run(["race", "adopt", "codex", "--json"])).json();
@@ -74,7 +107,7 @@ test("after kill -9 in the middle of a race of three agents no worktree is lost,
   };
   server.setScript(slow);
   using skein = agentHome(server);
-  raceRepository(skein.project);
+  await trustedRepository(skein);
   const started = skein.start(["race", "begin", ...agents, "--check", "test -s begun.txt"]);
   const drained = Promise.all([new Response(started.stdout).text(), new Response(started.stderr).text()]);
   const isInTheMiddle = async (): Promise<boolean> => {
@@ -105,5 +138,9 @@ test("after kill -9 in the middle of a race of three agents no worktree is lost,
     "claude",
     "codex",
   ]);
+  expectPrepared(
+    skein.project,
+    race.racers.map(({ directory }) => directory),
+  );
   expect(race.racers.map(({ directory }) => directory)).toEqual(interrupted.racers.map(({ directory }) => directory));
 }, 300_000);
