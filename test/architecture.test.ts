@@ -152,8 +152,6 @@ const mayOpenByPath: Record<string, string> = {
   "src/executor/": "runs inside the sandbox",
   "src/files/project/count-process.ts": "runs inside the sandbox",
   "src/files/snapshots/": "skein's own repositories; pack.ts runs inside the sandbox",
-  "src/files/worktrees/worktrees.ts": "skein's own repositories",
-  "src/files/worktrees/member-clone.ts": "a template in skein's own repository",
   "src/store/sqlite/": "the data directory",
   "src/app/executors/": "the state directory, and placeholders in git directories",
   "src/app/agents/": "the state directory",

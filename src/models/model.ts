@@ -36,7 +36,7 @@ export type ModelEvent =
   | { type: "call.started"; call: string; name: string }
   /** The request will be sent again after `waitMs`; `attempt` 1 is the first retry. No delta precedes it. */
   | { type: "retry"; attempt: number; waitMs: number; error: TurnError }
-  /** The request waits for the configured rate. */
+  /** The request waits before it is sent, because the configured rate limit is reached. */
   | { type: "warning.raised"; message: string }
   | { type: "done"; parts: Part[]; usage: Usage; stop: StopReason }
   /** `parts` and `usage` are those that had arrived before the failure. */

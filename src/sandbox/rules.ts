@@ -114,7 +114,9 @@ export type GitSandboxPaths = Pick<SandboxPaths, "project" | "home" | "own" | "t
 
 /** For git processes of skein: they read the project and write one repository. Links in the project lead nowhere else. */
 export function createGitRules({ project, repository, isProjectWritable, temp, copies, ...paths }: GitSandboxPaths): SandboxRules {
-  const ownRepository = repository === null ? null : realPathOf(repository);
+  // The data directory may be a link of the user. A link on the way to a repository in a project is one of a tool.
+  const real = repository === null ? null : realPathOf(repository);
+  const ownRepository = real === repository || repository?.startsWith(paths.own.data + sep) ? real : null;
   const writable = [...(ownRepository === null ? [] : [ownRepository]), ...(isProjectWritable ? [project] : [])];
   const { accessByPath, setAccess, setRealAccess } = createAccessTable();
   setRealAccess("none", [...secretPaths(paths), paths.own.config, paths.own.data, paths.own.state]);

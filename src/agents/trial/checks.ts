@@ -37,22 +37,22 @@ export function checkModel({ requests }: TrialEvidence, model: string): CheckPro
 export function checkResume({ turn, requests }: TrialEvidence, markers: TrialMarkers): CheckProblem {
   if (turn.status !== "ok") return failureOf(turn);
   if (turn.started !== "resume") return "it could not resume its own session";
-  if (!haveSent(requests, [...firstTurnMarkers(markers), markers.trunk])) return "the model did not get the conversation so far";
-  return haveSent(requests, [markers.fork]) ? "the model got the messages of the fork" : null;
+  if (!isInOneRequest(requests, [...firstTurnMarkers(markers), markers.trunk])) return "the model did not get the conversation so far";
+  return isInOneRequest(requests, [markers.fork]) ? "the model got the messages of the fork" : null;
 }
 
 export function checkFork({ turn, requests }: TrialEvidence, markers: TrialMarkers, original: string | null): CheckProblem {
   if (turn.status !== "ok") return failureOf(turn);
   if (turn.started !== "fork") return "it could not fork its own session";
   if (turn.nativeId === original) return "the fork is the original session";
-  return haveSent(requests, [...firstTurnMarkers(markers), markers.fork]) ? null : "the model did not get the conversation so far";
+  return isInOneRequest(requests, [...firstTurnMarkers(markers), markers.fork]) ? null : "the model did not get the conversation so far";
 }
 
 /** Checks the fork's second turn, which runs after the trunk's. */
 export function checkBranch({ turn, requests }: TrialEvidence, markers: TrialMarkers): CheckProblem {
   if (turn.status !== "ok") return failureOf(turn);
-  if (haveSent(requests, [markers.trunk])) return "the fork got later messages of the trunk";
-  return haveSent(requests, [...firstTurnMarkers(markers), markers.fork, markers.again])
+  if (isInOneRequest(requests, [markers.trunk])) return "the fork got later messages of the trunk";
+  return isInOneRequest(requests, [...firstTurnMarkers(markers), markers.fork, markers.again])
     ? null
     : "the fork did not get its own conversation";
 }
@@ -71,8 +71,7 @@ export function checkKill({ turn, hasStarted, survivors }: StoppedCall): CheckPr
   return survivors === 0 ? null : `${survivors} ${survivors === 1 ? "process" : "processes"} still ran after it was stopped`;
 }
 
-/** True if one request contains all words. */
-function haveSent(requests: readonly RecordedRequest[], words: string[]): boolean {
+function isInOneRequest(requests: readonly RecordedRequest[], words: string[]): boolean {
   return requests.some(({ text }) => words.every((word) => text.includes(word)));
 }
 

@@ -1,6 +1,6 @@
 // Access to team directories from outside of a team: diff, messages, added members, removal. The path is made from the
 // project and the team's id, never from the content of a session.
-import { lstatSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
   addedMembersDirectory,
@@ -13,6 +13,7 @@ import {
   type TeamPaths,
 } from "../../agents/team/team-paths.ts";
 import { dropFile, newDropId } from "../../kit/files/drop-file.ts";
+import { makeDirectorySafely, openDirectorySafely, removeSafely } from "../../kit/files/safe-file.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { personAddress } from "../../protocol/team/mail.ts";
@@ -23,8 +24,13 @@ import type { Worktrees } from "../../protocol/worktree/ports.ts";
 export function createTeamDirectories(worktrees: Pick<Worktrees, "planMerge" | "patch">): TeamDirectories {
   const drop = (directory: string, value: unknown): string => {
     const id = newDropId();
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    dropFile(directory, id, JSON.stringify(value));
+    makeDirectorySafely(directory);
+    const opened = openDirectorySafely(directory);
+    try {
+      dropFile(opened.path, id, JSON.stringify(value));
+    } finally {
+      opened.close();
+    }
     return id;
   };
   return {
@@ -41,7 +47,7 @@ export function createTeamDirectories(worktrees: Pick<Worktrees, "planMerge" | "
     all: (project) => directoriesIn(project).map((name) => directoryOf(teamPaths(project, name), name)),
     remove(project, team) {
       const { root } = teamPaths(project, team);
-      rmSync(root, { recursive: true, force: true });
+      removeSafely(root);
       return root;
     },
   };

@@ -8,6 +8,7 @@ import { tryProjectGit } from "../../files/project/project-git.ts";
 import {
   createSafely,
   makeDirectorySafely,
+  openDirectorySafely,
   openSafely,
   readChunks,
   readSafely,
@@ -101,7 +102,10 @@ export async function addIgnored({ project, directory, copied, linked }: Worktre
   for (const path of linked) {
     const link = join(directory, path);
     makeDirectorySafely(dirname(link), 0o755);
-    if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(join(project, path), link);
+    const parent = openDirectorySafely(dirname(link));
+    const own = join(parent.path, basename(link));
+    if (lstatSync(own, { throwIfNoEntry: false }) === undefined) symlinkSync(join(project, path), own);
+    parent.close();
   }
   const excludes = join(directory, ".git", "info", "exclude");
   const lines = [...copied, ...linked].map((path) => `/${path.replace(/[\\*?[\]!# ]/g, "\\$&")}\n`).join("");

@@ -11,9 +11,9 @@ import { directorySize } from "../../kit/files/directory-size.ts";
 import type { FileReader } from "../../kit/files/file-reader.ts";
 import { makeIgnoredDirectory } from "../../kit/files/ignored-directory.ts";
 import { isTooBroad } from "../../kit/files/path-status.ts";
-import { makeDirectorySafely, replaceTextSafely } from "../../kit/files/safe-file.ts";
+import { makeDirectorySafely, removeSafely, replaceTextSafely } from "../../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
-import { gitignoreTexts, worktreePlace } from "../../protocol/tree/skein-directory.ts";
+import { gitignoreTexts, worktreeLocation } from "../../protocol/tree/skein-directory.ts";
 import type {
   OpenedWorktree,
   SessionWorktrees,
@@ -59,7 +59,7 @@ export function createSessionWorktrees(ctx: AppContext, { worktrees, git }: Work
       const { commit, notes } = await commitFiles(at, start.files, head);
       return { base: commit, files: null, notes };
     }
-    const { gitDir } = worktreePlace(at.project, start.name);
+    const { gitDir } = worktreeLocation(at.project, start.name);
     await copyCommit(shadowOf({ project: at.project, gitDir }), shadowOf(at), start.base, head);
     const { commit, notes } = await commitFiles(at, start.files, start.base);
     return { base: start.base, files: commit, notes };
@@ -67,14 +67,14 @@ export function createSessionWorktrees(ctx: AppContext, { worktrees, git }: Work
   return {
     async start(project, name, start) {
       await refuseProject(ctx, worktrees, project);
-      const place = worktreePlace(project, name);
+      const place = worktreeLocation(project, name);
       if (lstatSync(place.directory, { throwIfNoEntry: false }) !== undefined)
         throw new Fault("usage", `${place.directory} exists, and skein has no record of such a worktree`, {
           hint: "choose another name, or move the directory away",
         });
       makeDirectories(place);
       // Without a record it is what a killed process left, or what the project brought along.
-      rmSync(place.gitDir, { recursive: true, force: true });
+      removeSafely(place.gitDir);
       return startAt({ project, gitDir: place.gitDir }, start);
     },
     settings: async (project) => worktreeSettings(ctx, project),
@@ -105,14 +105,14 @@ export function createSessionWorktrees(ctx: AppContext, { worktrees, git }: Work
     update: (record, work) => worktrees.update(repositoryOf(record), toOpened(record), work),
     sizeOf: async ({ directory }) => directorySize(directory).bytes,
     async remove(record) {
-      const { directory, gitDir } = worktreePlace(record.project, record.name);
-      for (const path of [directory, gitDir]) rmSync(path, { recursive: true, force: true });
+      const { directory, gitDir } = worktreeLocation(record.project, record.name);
+      for (const path of [directory, gitDir]) removeSafely(path);
     },
   };
 }
 
 function repositoryOf({ project, name }: WorktreeRecord): WorktreeRepository {
-  return { project, gitDir: worktreePlace(project, name).gitDir };
+  return { project, gitDir: worktreeLocation(project, name).gitDir };
 }
 
 function toOpened({ directory, branch, base, files, linked }: WorktreeRecord): OpenedWorktree {
@@ -121,7 +121,7 @@ function toOpened({ directory, branch, base, files, linked }: WorktreeRecord): O
 
 /** The index is written last, so it means that all files are there. */
 function conditionOf(record: WorktreeRecord): "complete" | "incomplete" | "missing" {
-  const { gitDir } = worktreePlace(record.project, record.name);
+  const { gitDir } = worktreeLocation(record.project, record.name);
   const isCreated = existsSync(join(gitDir, "members", `${record.name}.index`));
   if (!isCreated) return "incomplete";
   return lstatSync(record.directory, { throwIfNoEntry: false })?.isDirectory() === true ? "complete" : "missing";
@@ -149,7 +149,7 @@ function makeDirectories({ root, gitDir }: { root: string; gitDir: string }): vo
     makeIgnoredDirectory(dirname(root), gitignoreTexts.private);
     for (const directory of [root, dirname(gitDir)]) makeDirectorySafely(directory);
     // A link of that name is replaced, not followed.
-    rmSync(join(root, ".gitignore"), { force: true });
+    removeSafely(join(root, ".gitignore"));
     replaceTextSafely(join(root, ".gitignore"), "*\n", 0o644);
   } catch (error) {
     throw new Fault("file-unwritable", `${root} can't be created: ${messageOf(error)}`, { cause: error });

@@ -56,6 +56,7 @@ export function createDelegate(execution: TurnExecution): {
         status: ended.turn.status ?? "broken",
         answer: ended.answer,
         transcript: ended.session.transcript,
+        ...(ended.session.worktree !== undefined && { worktree: ended.session.worktree }),
         readTranscript: () => transcriptText(running.store, ended.session),
         spent,
         left: account.budget.remaining(),

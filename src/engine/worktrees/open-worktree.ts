@@ -4,7 +4,7 @@ import { lstatSync } from "node:fs";
 import { join, relative } from "node:path";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
-import { worktreePlace } from "../../protocol/tree/skein-directory.ts";
+import { worktreeLocation } from "../../protocol/tree/skein-directory.ts";
 import { homeProject, type Session } from "../../protocol/tree/turn.ts";
 import type { SessionWorktrees, WorktreeRecord, WorktreeRequest, WorktreeStart } from "../../protocol/worktree/ports.ts";
 import type { Store } from "../../store/store.ts";
@@ -12,20 +12,20 @@ import type { EngineDeps } from "../engine.ts";
 import { nodeState, requireState } from "../files/file-states.ts";
 
 /** The fields of a session that works in a worktree. */
-type SessionPlace = Pick<Session, "directory" | "project"> & { worktree: NonNullable<Session["worktree"]> };
+type SessionLocation = Pick<Session, "directory" | "project"> & { worktree: NonNullable<Session["worktree"]> };
 
-type WantedWorktree = { project: string; directory: string; id: string; request: WorktreeRequest };
+type NewWorktree = { project: string; directory: string; id: string; request: WorktreeRequest };
 
 /** A worktree that has the requested name is used again, as it is. */
-export async function openSessionWorktree(deps: EngineDeps, wanted: WantedWorktree): Promise<SessionPlace> {
-  const { project, request } = wanted;
+export async function openSessionWorktree(deps: EngineDeps, requested: NewWorktree): Promise<SessionLocation> {
+  const { project, request } = requested;
   const store = await deps.store();
   const existing = request.name === null ? null : await store.worktree(project, request.name);
   if (existing !== null) {
     deps.warn(`worktree ${existing.name} exists, so the session continues in it: ${existing.directory}`);
-    return placeIn(await completed(deps, existing), wanted);
+    return locationIn(await openFiles(deps, existing), requested);
   }
-  return placeIn(await createWorktree(deps, wanted, { from: request.withChanges ? "files" : "commit" }), wanted);
+  return locationIn(await createWorktree(deps, requested, { from: request.withChanges ? "files" : "commit" }), requested);
 }
 
 /** The worktree begins with the files of the node at which the session was forked. */
@@ -33,7 +33,7 @@ export async function openForkWorktree(
   deps: EngineDeps,
   from: Session,
   { node, id, request }: { node: string; id: string; request: WorktreeRequest },
-): Promise<SessionPlace> {
+): Promise<SessionLocation> {
   const store = await deps.store();
   const project = homeProject(from);
   if (request.name !== null && (await store.worktree(project, request.name)) !== null)
@@ -41,8 +41,8 @@ export async function openForkWorktree(
       hint: "choose another name, or leave it out",
     });
   const directory = from.worktree === undefined ? from.directory : join(project, relative(from.project, from.directory));
-  const wanted = { project, directory, id, request };
-  return placeIn(await createWorktree(deps, wanted, await startOfFork(store, { node, request, project })), wanted);
+  const requested = { project, directory, id, request };
+  return locationIn(await createWorktree(deps, requested, await startOfFork(store, { node, request, project })), requested);
 }
 
 /** Files that were recorded in another worktree are work on top of that worktree's start. */
@@ -59,15 +59,15 @@ async function startOfFork(
   return { from: "worktree", name: source.name, base: source.base, files };
 }
 
-async function createWorktree(deps: EngineDeps, { project, id, request }: WantedWorktree, start: WorktreeStart): Promise<WorktreeRecord> {
+async function createWorktree(deps: EngineDeps, { project, id, request }: NewWorktree, start: WorktreeStart): Promise<WorktreeRecord> {
   const worktrees = worktreesOf(deps);
   const store = await deps.store();
   const name = request.name ?? shortId(id);
   const { base, files, notes } = await worktrees.start(project, name, start);
-  const { directory, branch } = worktreePlace(project, name);
+  const { directory, branch } = worktreeLocation(project, name);
   const settings = await worktrees.settings(project);
   const ignored = await worktrees.planIgnored(project, { withIgnored: request.withIgnored || settings.withIgnored });
-  const taken = (await store.listWorktrees(null)).map(({ port }) => port);
+  const usedPorts = (await store.listWorktrees(null)).map(({ port }) => port);
   const record: WorktreeRecord = {
     project,
     name,
@@ -75,7 +75,7 @@ async function createWorktree(deps: EngineDeps, { project, id, request }: Wanted
     branch,
     base,
     files,
-    port: await worktrees.choosePort(directory, taken),
+    port: await worktrees.choosePort(directory, usedPorts),
     linked: ignored.linked,
     copied: ignored.copied,
     setup: settings.setup === null ? "none" : "pending",
@@ -86,20 +86,21 @@ async function createWorktree(deps: EngineDeps, { project, id, request }: Wanted
   // Another process may have created one of that name meanwhile.
   const isAdded = await store.addWorktree(record);
   for (const note of [...notes, ...ignored.notes]) deps.warn(note);
-  return completed(deps, isAdded ? record : ((await store.worktree(project, name)) ?? record));
+  return openFiles(deps, isAdded ? record : ((await store.worktree(project, name)) ?? record));
 }
 
-async function completed(deps: EngineDeps, record: WorktreeRecord): Promise<WorktreeRecord> {
+/** Writes the files that are still missing, for example after a kill. */
+async function openFiles(deps: EngineDeps, record: WorktreeRecord): Promise<WorktreeRecord> {
   await worktreesOf(deps).open(record);
   return record;
 }
 
 /** A session that started in a directory of the project works in the same directory of the worktree, if it is there. */
-function placeIn(record: WorktreeRecord, wanted: Pick<WantedWorktree, "project" | "directory">): SessionPlace {
+function locationIn(record: WorktreeRecord, requested: Pick<NewWorktree, "project" | "directory">): SessionLocation {
   const { name, project, directory: root, branch, base } = record;
-  const inner = join(root, relative(wanted.project, wanted.directory));
-  const isThere = inner.startsWith(`${root}/`) && lstatSync(inner, { throwIfNoEntry: false })?.isDirectory() === true;
-  return { directory: isThere ? inner : root, project: root, worktree: { name, project, directory: root, branch, base } };
+  const inner = join(root, relative(requested.project, requested.directory));
+  const isInWorktree = inner.startsWith(`${root}/`) && lstatSync(inner, { throwIfNoEntry: false })?.isDirectory() === true;
+  return { directory: isInWorktree ? inner : root, project: root, worktree: { name, project, directory: root, branch, base } };
 }
 
 export function worktreesOf({ worktrees }: EngineDeps): SessionWorktrees {

@@ -2,6 +2,7 @@
 // It is created without `git init`, so that no template of the user gets into it.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeDirectorySafely, replaceTextSafely } from "../../kit/files/safe-file.ts";
 import type { GitRunner, ShadowRepository } from "../git.ts";
 
 export type ShadowLocation = {
@@ -15,17 +16,28 @@ export function shadowRepository(location: ShadowLocation, project: string): Sha
   return { git: location.git, dir: join(location.root, `${name}.git`), project };
 }
 
+type FileAccess = { makeDirectory: (path: string) => void; writeText: (path: string, text: string) => void };
+
+/** For a repository in the data directory, which may be a link of the user. */
+const ownFiles: FileAccess = {
+  makeDirectory: (path) => mkdirSync(path, { recursive: true, mode: 0o700 }),
+  writeText: (path, text) => writeFileSync(path, text),
+};
+
+/** For a repository in a project: tools of an outer project can put links there. */
+export const projectFiles: FileAccess = { makeDirectory: makeDirectorySafely, writeText: replaceTextSafely };
+
 /** HEAD is written last: a repository with HEAD is complete. */
-export function prepareShadow({ dir, project }: ShadowRepository): void {
+export function prepareShadow({ dir, project }: ShadowRepository, { makeDirectory, writeText }: FileAccess = ownFiles): void {
   if (existsSync(join(dir, "HEAD"))) return;
-  for (const part of ["objects", "refs", "info"]) mkdirSync(join(dir, part), { recursive: true, mode: 0o700 });
+  for (const part of ["objects", "refs", "info"]) makeDirectory(join(dir, part));
   const caseSettings = process.platform === "darwin" ? "\tignorecase = true\n\tprecomposeunicode = true\n" : "";
-  writeFileSync(join(dir, "config"), `[core]\n\trepositoryformatversion = 0\n\tbare = false\n${caseSettings}`);
-  writeFileSync(join(dir, "info", "attributes"), rawAttributes);
-  writeFileSync(join(dir, "project"), `${project}\n`);
+  writeText(join(dir, "config"), `[core]\n\trepositoryformatversion = 0\n\tbare = false\n${caseSettings}`);
+  writeText(join(dir, "info", "attributes"), rawAttributes);
+  writeText(join(dir, "project"), `${project}\n`);
   // A process whose repository was removed may have written it again. The objects that it names are gone.
   rmSync(join(dir, "kept-tree.json"), { force: true });
-  writeFileSync(join(dir, "HEAD"), "ref: refs/heads/none\n");
+  writeText(join(dir, "HEAD"), "ref: refs/heads/none\n");
 }
 
 /** Overrides every .gitattributes of the project: bytes are stored unchanged, and no filter is run. */

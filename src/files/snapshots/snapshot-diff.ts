@@ -59,6 +59,9 @@ export async function rawChanges(
   return { raw, lines };
 }
 
+/** Two ids of 40 digits, a space and a newline. */
+const pairLineLength = 82;
+
 /** The changed files of each pair of trees. One process compares all pairs. */
 export async function entriesBetween(shadow: ShadowRepository, pairs: readonly (readonly [string, string])[]): Promise<EntryChange[][]> {
   const results = pairs.map((): EntryChange[] => []);
@@ -70,7 +73,7 @@ export async function entriesBetween(shadow: ShadowRepository, pairs: readonly (
   for (let index = 0; index < tokens.length; index++) {
     // A line with the ids of both trees precedes the changes of each pair.
     const token = (tokens[index] as string).replace(/^(?:[0-9a-f]{40} [0-9a-f]{40}\n)+/, (lines) => {
-      position += lines.length / 82;
+      position += lines.length / pairLineLength;
       return "";
     });
     if (token === "") continue;

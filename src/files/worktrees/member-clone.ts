@@ -1,7 +1,8 @@
 // The repository of a team member: a clone in its workspace that borrows the objects of the team's repository. The member
 // can change all of it. So skein never uses its index, and no git that reads its config can write the team's repository.
-import { lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
+import { makeDirectorySafely, replaceTextSafely } from "../../kit/files/safe-file.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Worktree } from "../../protocol/worktree/ports.ts";
 import { gitSettings, runGit, tryGit, type ShadowRepository } from "../git.ts";
@@ -12,8 +13,8 @@ import { rawAttributes } from "../snapshots/shadow.ts";
 export async function createClone(repository: ShadowRepository, { directory, branch }: Worktree): Promise<void> {
   // The template has the attributes that skein itself uses, so that git shows the same changes to the member.
   const template = join(repository.dir, "template");
-  mkdirSync(join(template, "info"), { recursive: true, mode: 0o700 });
-  writeFileSync(join(template, "info", "attributes"), rawAttributes);
+  makeDirectorySafely(join(template, "info"));
+  replaceTextSafely(join(template, "info", "attributes"), rawAttributes);
   const gitDir = join(directory, ".git");
   const clone = ["clone", "--quiet", "--bare", "--shared", "--single-branch", `--template=${template}`, "--branch", branch];
   await runInClone(repository, directory, [...clone, repository.dir, gitDir]);

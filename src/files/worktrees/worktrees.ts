@@ -1,8 +1,18 @@
 // Worktrees: each member of a team, or session, works in a clone. skein copies its commits and files into a separate repository
 // that borrows the project's objects. Only skein writes that repository, and commits never touch the user's repository.
-import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { closeSync, constants, existsSync, futimesSync, lstatSync, realpathSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { ownersFor, readSafely } from "../../kit/files/safe-file.ts";
+import {
+  makeDirectorySafely,
+  openSafely,
+  ownersFor,
+  readSafely,
+  removeSafely,
+  renameSafely,
+  replaceTextSafely,
+  UnsafePathError,
+  writeAll,
+} from "../../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type {
   CombineResult,
@@ -18,8 +28,7 @@ import { excludeFile, tryGit, readablePath, runGit, splitAtNul, type GitRunner, 
 import { readProjectGit } from "../project/project-git.ts";
 import { commitTree, isAncestor, run, skeinCommit, treeOf, type CommitLabel } from "./commits.ts";
 import { submoduleProblem, submodulesOf } from "./submodules.ts";
-import { prepareShadow, rawAttributes } from "../snapshots/shadow.ts";
-import { copyIndex } from "../snapshots/take-snapshot.ts";
+import { prepareShadow, projectFiles, rawAttributes } from "../snapshots/shadow.ts";
 
 export function createWorktrees(git: GitRunner): Worktrees {
   const shadowOf = ({ project, gitDir }: WorktreeRepository): ShadowRepository => ({ git, dir: gitDir, project });
@@ -57,10 +66,10 @@ async function projectGitDirs(git: GitRunner, project: string): Promise<GitDirs 
 
 /** `common` is null without a repository of the project. */
 function prepareRepository(repository: ShadowRepository, common: string | null): void {
-  prepareShadow(repository);
+  prepareShadow(repository, projectFiles);
   if (common === null) return;
-  mkdirSync(join(repository.dir, "objects", "info"), { recursive: true });
-  writeFileSync(join(repository.dir, "objects", "info", "alternates"), `${join(common, "objects")}\n`);
+  makeDirectorySafely(join(repository.dir, "objects", "info"));
+  replaceTextSafely(join(repository.dir, "objects", "info", "alternates"), `${join(common, "objects")}\n`);
 }
 
 /** Commits the user's files. Files that the project's own index has as unchanged are not read again. */
@@ -77,15 +86,41 @@ async function commitProject(repository: ShadowRepository, parent: string | null
 /** Copies nothing if a tool has put a link or a pipe there. git then reads all files that are not ignored. */
 function copyProjectIndex(from: string, to: string): void {
   try {
-    const path = realpathSync(from);
-    const stat = lstatSync(path);
-    const bytes = readSafely(path, { maxBytes: maxIndexBytes, owners: ownersFor(stat) });
-    if (bytes === null) return;
-    writeFileSync(to, bytes, { flag: "wx", mode: 0o600 });
-    const seconds = Math.floor(stat.mtimeMs / 1000); // see copyIndex
-    utimesSync(to, seconds, seconds);
+    copyIndex(realpathSync(from), to);
   } catch {
     rmSync(to, { force: true });
+  }
+}
+
+/** Copies skein's own index. A tool of an outer project can replace it. */
+function copyMemberIndex(from: string, to: string): void {
+  withoutLinks(from, () => copyIndex(from, to));
+}
+
+/** Names the path in the error for a link or a pipe. */
+function withoutLinks(path: string, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (!(error instanceof UnsafePathError)) throw error;
+    throw new Fault("file-unreadable", `${path} is not skein's own file any more: ${error.message}`, {
+      hint: "a tool has replaced it; the files of the worktree are still in its directory",
+    });
+  }
+}
+
+/** Copies the modification time too, for the reason that take-snapshot.ts gives. */
+function copyIndex(from: string, to: string): void {
+  const stat = lstatSync(from);
+  const bytes = readSafely(from, { maxBytes: maxIndexBytes, owners: ownersFor(stat) });
+  if (bytes === null) return;
+  const file = openSafely(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL);
+  try {
+    writeAll(file, bytes);
+    const seconds = Math.floor(stat.mtimeMs / 1000);
+    futimesSync(file, seconds, seconds);
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -137,22 +172,24 @@ function memberIndex(repository: ShadowRepository, directory: string): string {
 async function openWorkspace(repository: ShadowRepository, worktree: OpenedWorktree): Promise<void> {
   const { directory, branch, from, files = from } = worktree;
   const index = memberIndex(repository, directory);
-  mkdirSync(dirname(index), { recursive: true, mode: 0o700 });
+  withoutLinks(dirname(index), () => makeDirectorySafely(dirname(index)));
   await adoptOldWorktree(repository, worktree);
   if (existsSync(index) && existsSync(directory)) {
     if (hasClone(directory)) return;
     // The member removed its repository, or replaced it. Its files are its work and stay.
-    rmSync(join(directory, ".git"), { force: true });
+    removeSafely(join(directory, ".git"));
     return createClone(repository, worktree);
   }
-  rmSync(directory, { recursive: true, force: true });
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  withoutLinks(directory, () => {
+    removeSafely(directory);
+    makeDirectorySafely(directory);
+  });
   await run(repository, ["update-ref", `refs/heads/${branch}`, from]);
   await withTemporaryIndex(repository, async (first) => {
     await run({ ...repository, project: directory }, ["read-tree", "--reset", "-u", files], { index: first, access: "write" });
     await createClone(repository, worktree);
     await worktree.onFiles?.();
-    renameSync(first, index);
+    renameSafely(first, index);
   });
 }
 
@@ -162,9 +199,9 @@ async function adoptOldWorktree(repository: ShadowRepository, { directory, from 
   if (!existsSync(join(old, "index")) || !existsSync(directory)) return;
   await withTemporaryIndex(repository, async (index) => {
     await run(repository, ["read-tree", from], { index });
-    renameSync(index, memberIndex(repository, directory));
+    renameSafely(index, memberIndex(repository, directory));
   });
-  rmSync(old, { recursive: true, force: true });
+  removeSafely(old);
 }
 
 /** Keeps commits that the member made, if they descend from the start of its work. */
@@ -177,7 +214,7 @@ async function commitWorkspace(repository: ShadowRepository, worktree: OpenedWor
   const parent = (await isAncestor(repository, from, taken.tip)) ? taken.tip : from;
   const index = memberIndex(repository, directory);
   return withTemporaryIndex(repository, async (work) => {
-    if (existsSync(index)) copyIndex(index, work);
+    if (lstatSync(index, { throwIfNoEntry: false }) !== undefined) copyMemberIndex(index, work);
     const submodules = await submodulesOf(repository, from);
     const links = new Set(leaveOut.map((path) => Buffer.from(path).toString("latin1")));
     const isLeftOut = (path: string): boolean => links.has(path) || submodules.includes(path);
@@ -188,7 +225,7 @@ async function commitWorkspace(repository: ShadowRepository, worktree: OpenedWor
     const isCommitted = tree === (await treeOf(repository, parent));
     const commit = isCommitted ? parent : await commitTree(repository, tree, [parent], author);
     await run(repository, ["update-ref", `refs/heads/${branch}`, commit]);
-    renameSync(work, index);
+    renameSafely(work, index);
     // A member that continues there sees its work as committed. It may have broken its clone, which only hurts itself.
     await showAsCommitted(repository, worktree, commit).catch(() => null);
     return { commit, problem };
@@ -223,7 +260,8 @@ async function mergeTrees(repository: ShadowRepository, ours: string, theirs: st
 /** Merges with the state of the project at the start of the work, so that later changes of the user stay. */
 async function planMerge(repository: ShadowRepository, base: string, work: string): Promise<MergePlan> {
   // A tool in the project may have added attributes that hide changes.
-  writeFileSync(join(repository.dir, "info", "attributes"), rawAttributes);
+  const attributes = join(repository.dir, "info", "attributes");
+  withoutLinks(attributes, () => replaceTextSafely(attributes, rawAttributes));
   const now = await commitProject(repository, base);
   const { tree, conflicts } = await mergeTrees(repository, now, work);
   const merged = conflicts.length > 0 ? now : await commitTree(repository, tree, [now, work], skeinCommit("brought into the project"));
@@ -286,9 +324,9 @@ async function updateWorkspace(repository: ShadowRepository, worktree: OpenedWor
   const index = memberIndex(repository, directory);
   const merged = await commitTree(repository, tree, [now, work], skeinCommit("the project's files of now"));
   await withTemporaryIndex(repository, async (updated) => {
-    copyIndex(index, updated);
+    copyMemberIndex(index, updated);
     await run({ ...repository, project: directory }, ["read-tree", "-m", "-u", work, merged], { index: updated, access: "write" });
-    renameSync(updated, index);
+    renameSafely(updated, index);
   });
   await showAsCommitted(repository, worktree, now).catch(() => null);
   return { now, merged, tree, conflicts, changes: await diffTrees(repository, now, merged) };

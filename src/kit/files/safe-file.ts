@@ -219,19 +219,36 @@ export function openDirectorySafely(path: string | Buffer): SafeDirectory {
   return { file, path: isLinux ? `/proc/self/fd/${file}` : path.toString(), close: () => closeSync(file) };
 }
 
+/** Removes a file, or a directory with its content. Throws if a directory of the path is a link. A link itself is removed. */
+export function removeSafely(path: string): void {
+  const parent = nullIfMissing(() => openDirectorySafely(dirname(path)));
+  if (parent === null) return;
+  try {
+    rmSync(join(parent.path, basename(path)), { recursive: true, force: true });
+  } finally {
+    parent.close();
+  }
+}
+
+/** Renames a file. Throws if a directory of one of the paths is a link. */
+export function renameSafely(from: string, to: string): void {
+  const [source, target] = [openDirectorySafely(dirname(from)), openDirectorySafely(dirname(to))];
+  try {
+    renameSync(join(source.path, basename(from)), join(target.path, basename(to)));
+  } finally {
+    source.close();
+    target.close();
+  }
+}
+
 /** Users whose files in `directory` are as trustworthy as our own: this user, root, and the owner of the directory. */
 export function ownersFor(directory: Stats): number[] {
   return [ownUid(), 0, directory.uid];
 }
 
 function readAndClose(open: () => number, { maxBytes, isCut = false }: Pick<SafeReadOptions, "maxBytes" | "isCut">): Buffer | null {
-  let file: number;
-  try {
-    file = open();
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+  const file = nullIfMissing(open);
+  if (file === null) return null;
   try {
     const { size } = fstatSync(file);
     if (size > maxBytes && !isCut) throw new UnsafePathError(`it has ${size} bytes; the limit is ${maxBytes}`);
@@ -338,6 +355,15 @@ export function readUpTo(file: number, bytes: number): Buffer {
     length += count;
   }
   return buffer.subarray(0, length);
+}
+
+function nullIfMissing<Result>(open: () => Result): Result | null {
+  try {
+    return open();
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
 }
 
 function isMissing(error: unknown): boolean {

@@ -156,6 +156,8 @@ export type DelegateResult = {
   status: TurnEnd["status"];
   answer: string;
   transcript: string | null;
+  /** Set for a sub-session that works in a worktree of its own. */
+  worktree?: { name: string; directory: string };
   /** The text of its transcript, from the store: an ephemeral run has no file. */
   readTranscript: () => Promise<string>;
   spent: Spent;

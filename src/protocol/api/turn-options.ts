@@ -48,7 +48,7 @@ type TaskOptions = {
   compact?: boolean;
   /** A shell command instead of a prompt: the agent `shell` runs it without a model. */
   command: string | null;
-  /** The origin of the command's output: a file, a web page or a database. Up to `sentBytes` of it are sent whole. */
+  /** The command copies a file, a web page or a database result. This names that source. Up to `sentBytes` of it are sent whole. */
   copies?: Pick<Handle, "source" | "identifier"> & { sentBytes?: number };
   /** A task for the agent `group` instead of a prompt. */
   group: GroupTask | null;

@@ -15,7 +15,7 @@ export function planFilePath(project: string): string {
 }
 
 /** The worktrees of sessions. A name never starts with a dot, so the repositories are no worktree. */
-export function worktreePlace(project: string, name: string): { root: string; directory: string; gitDir: string; branch: string } {
+export function worktreeLocation(project: string, name: string): { root: string; directory: string; gitDir: string; branch: string } {
   const root = `${project}/.skein/worktrees`;
   return { root, directory: `${root}/${name}`, gitDir: `${root}/.repositories/${name}.git`, branch: `skein/${name}` };
 }

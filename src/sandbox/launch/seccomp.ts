@@ -162,10 +162,12 @@ function socketRules(options: FilterOptions): Instruction[] {
 /** Allows a stream socket only for TCP. Landlock does not limit other stream protocols. */
 const plainTcp: Instruction[] = [
   { code: load, k: argument(1) },
+  // Only type 1 (a stream) remains: the bits of all other socket types fail.
   ...failOnBits(0xe, access),
   { code: jumpSet, k: 1, jt: 1 },
   { code: returnValue, k: fail(access) },
   { code: load, k: argument(2) },
+  // Protocol 0 is the default, which is TCP; 6 is TCP.
   { code: jumpEqual, k: 0, jt: 2 },
   { code: jumpEqual, k: 6, jt: 1 },
   { code: returnValue, k: fail(access) },

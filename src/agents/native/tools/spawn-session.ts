@@ -21,6 +21,7 @@ export const spawnSessionTool: ToolDefinition = {
       model: { type: "string" },
       role: { type: "string" },
       attachable: { type: "boolean" },
+      worktree: { type: "boolean", description: "Own project copy" },
       output_file: { type: "string", description: "Save its transcript here" },
       sandbox: {
         type: "object",
@@ -57,6 +58,8 @@ export async function runSpawnSession(call: CallPart, ctx: ToolCallContext): Pro
     call: call.id,
     role: role ?? null,
     attachable: input["attachable"] === true,
+    // The files of now: the sub-session must find what its parent has just changed.
+    ...(input["worktree"] === true && { worktree: { name: null, withChanges: true, withIgnored: false } }),
     agent: agent ?? provider ?? null,
     model: model ?? null,
     sandbox,
@@ -70,7 +73,10 @@ export async function runSpawnSession(call: CallPart, ctx: ToolCallContext): Pro
   const saved = outputFile === undefined ? "" : await saveTranscript(outputFile, await result.readTranscript(), ctx);
   const error = result.error === undefined ? "" : `${result.error.message}\n${nextStepText(result)}`;
   const answer = cutText(result.answer, maxAnswerBytes, { keep: "both" }).text;
-  return { text: `${answer}${answer === "" ? "" : "\n\n"}${error}${resultFooter(result)}${saved}`, isError: result.status !== "ok" };
+  return {
+    text: `${answer}${answer === "" ? "" : "\n\n"}${error}${resultFooter(result)}${worktreeText(result)}${saved}`,
+    isError: result.status !== "ok",
+  };
 }
 
 /** The parent can't answer the question of a sub-session, so its result has the command with which the user answers. */
@@ -90,6 +96,11 @@ function resultFooter({ session, status, transcript, spent, left }: DelegateResu
   const budget = remaining.length === 0 ? "" : `; left ${remaining.join(", ")}`;
   const usage = `spent ${costText(spent)}, ${groupDigits(countedTokens(spent.usage))} tokens${budget}`;
   return `[session ${session}, ${status}, ${usage}, transcript ${transcript ?? "not kept"}]`;
+}
+
+/** A session can't start skein, so only the user can merge. The model may read the files. */
+function worktreeText({ session, worktree }: DelegateResult): string {
+  return worktree === undefined ? "" : `\n[its work is in ${worktree.directory}; the user merges it: skein merge ${session}]`;
 }
 
 /** The sandbox of the sub-session, or an error message. */

@@ -10,24 +10,24 @@ import type { CommandContext } from "../../parse/command.ts";
 
 export type AgentTranscript = { path: string; modifiedAt: number; title: string };
 
-type Place = { directory: string; pattern: string };
+type TranscriptLocation = { directory: string; pattern: string };
 type Source = Pick<CommandContext, "env" | "home" | "project">;
 
-const places: Record<string, (source: Source) => Place> = {
+const locations: Record<string, (source: Source) => TranscriptLocation> = {
   claude: ({ env, home }) => ({ directory: join(env["CLAUDE_CONFIG_DIR"] || join(home, ".claude"), "projects"), pattern: "*/*.jsonl" }),
   codex: ({ env, home }) => ({ directory: join(env["CODEX_HOME"] || join(home, ".codex"), "sessions"), pattern: "**/rollout-*.jsonl" }),
   gemini: ({ home }) => ({ directory: join(home, ".gemini", "tmp"), pattern: "*/chats/session-*.json*" }),
   pi: ({ env, home }) => ({ directory: join(env["PI_CODING_AGENT_DIR"] || join(home, ".pi", "agent"), "sessions"), pattern: "*/*.jsonl" }),
 };
 
-export const transcriptAgents: readonly string[] = Object.keys(places);
+export const transcriptAgents: readonly string[] = Object.keys(locations);
 
 /** At most this many files are read, the latest first. */
 const maxFiles = 500;
 const headBytes = 256 << 10;
 
 export function findTranscripts(agent: string, source: Source): { directory: string; transcripts: AgentTranscript[] } {
-  const { directory, pattern } = places[agent]!(source);
+  const { directory, pattern } = locations[agent]!(source);
   const files = listFiles(directory, pattern).toSorted((a, b) => b.modifiedAt - a.modifiedAt);
   const transcripts = files.slice(0, maxFiles).flatMap((file) => {
     const records = readHead(file.path);

@@ -26,11 +26,11 @@ current one, unless it belongs to another project; the old one keeps its tip. Fi
     const forked = await api.session.fork({ session: session.id, at, name, worktree: worktreeRequest(args) });
     const isHere = homeProject(forked) === ctx.project;
     if (isHere) await api.session.use({ session: forked.id, directory: ctx.cwd });
-    const place = isHere ? "which is now the current session" : `in its own project ${stripControls(homeProject(forked))}`;
+    const currentText = isHere ? "which is now the current session" : `in its own project ${stripControls(homeProject(forked))}`;
     const isNewWorktree = forked.worktree !== undefined && forked.worktree.name !== session.worktree?.name;
     return {
       json: forked,
-      text: `forked ${printableLabel(session)} as ${printableLabel(forked)}, ${place}\n`,
+      text: `forked ${printableLabel(session)} as ${printableLabel(forked)}, ${currentText}\n`,
       remarks: (style) =>
         style.dim(
           (isNewWorktree ? `it works in worktree ${forked.worktree?.name}: ${stripControls(forked.directory)}\n` : "") +
