@@ -149,6 +149,8 @@ const runtimeSettings = { BUN_JSC_useDFGJIT: "0", BUN_RUNTIME_TRANSPILER_CACHE_P
 const cancelTimeoutMs = 10_000;
 const closeTimeoutMs = 3_000;
 const streamEndTimeoutMs = 200;
+/** Garbage is collected after this many bytes of output. A collection takes about 5 ms. */
+const collectAfterBytes = 32 << 20;
 
 /** One executor process, from spawn until it and all its processes have ended, with its pending calls. */
 class ExecutorConnection {
@@ -255,7 +257,14 @@ class ExecutorConnection {
 
   async #readFrames(child: ExecutorProcess, onReady: () => void): Promise<void> {
     const frames = new FrameReader();
+    let uncollectedBytes = 0;
     for await (const chunk of child.stdout) {
+      // Bun collects late while a stream always has data, and the garbage of a flood is all buffers.
+      uncollectedBytes += chunk.length;
+      if (uncollectedBytes > collectAfterBytes) {
+        uncollectedBytes = 0;
+        Bun.gc(true);
+      }
       for (const { type, payload } of frames.push(chunk)) {
         if (type === frameTypes.ready) onReady();
         else if (type === frameTypes.output || type === frameTypes.errorOutput) {
