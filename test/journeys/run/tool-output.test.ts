@@ -222,7 +222,7 @@ function procText(path: string): string {
 
 function checkPeaks(peaks: Peaks): void {
   expect(peaks.main).toBeGreaterThan(0);
-  // 77 to 98 MB in 12 floods on a busy machine. Without the collections of src/executor/client.ts: up to 160 MB.
+  // 77 to 98 MB in 12 floods on a busy machine; 20 to 60 MB more without the collections of src/executor/client.ts.
   expect(peaks.main).toBeLessThan(130 * MB);
   // 42 to 48 MB.
   expect(peaks.executor).toBeGreaterThan(0);
