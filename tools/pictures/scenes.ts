@@ -1,5 +1,5 @@
 // The sessions of the pictures: a small real project, real runs of skein, and a scripted model in place of a real one.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
@@ -33,7 +33,8 @@ export async function drawPictures(): Promise<Record<string, string>> {
     openGate(studio);
     await runQuietly(studio, ["hub", "stop"]).catch(() => "");
     await server.stop();
-    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+    // A killed sandbox leaves directories that can't be opened. `rm` can remove them by name, rmSync can't.
+    Bun.spawnSync(["rm", "-rf", root]);
   }
 }
 

@@ -290,7 +290,7 @@ describe("a full disk", () => {
        "$@" run fill -m ${model} --session full --json; echo "run $?"
        "$@" run again -m ${model} --session full --json; echo "run $?"
        "$@" verify > /dev/null; echo "verify $?"
-       mount -o remount,size=50m "$SKEIN_HOME"
+       mount -o remount,size=50m none "$SKEIN_HOME"
        "$@" verify > /dev/null; echo "verify $?"
        "$@" run --resume full --output-format text; echo "run $?"
        head -c 60m /dev/zero > "$SKEIN_HOME/full" 2> /dev/null
@@ -341,7 +341,7 @@ describe("a full disk", () => {
       skein,
       `set +e; mount -t tmpfs -o size=60k none .skein
        "$@" run fill -m ${model} --session full --output-format text; echo "run $?"
-       mount -o remount,size=1m .skein
+       mount -o remount,size=1m none .skein
        "$@" run "fill more" -m ${model} --session full --output-format text; echo "run $?"
        "$@" verify > /dev/null; echo "verify $?"; wc -l < .skein/sessions/*.jsonl`,
     );
