@@ -1,5 +1,5 @@
 // The sessions of the pictures: a small real project, real runs of skein, and a scripted model in place of a real one.
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
