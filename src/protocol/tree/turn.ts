@@ -27,9 +27,10 @@ export const maxPlanBytes = 100_000;
 
 /**
  * How an external agent continues its own session: the one that ended at our node, or a fork of it.
- * After a turn that ended early, that session may lack our nodes after `nodesAfter` (null: all of them).
+ * After a turn that ended early, that session may lack our nodes after `nodesAfter` (null: all of them). `unanswered` is the
+ * prompt of that turn if no answer to it was recorded, for example because the vendor refused the first request.
  */
-export type CliSessionStart = { how: "resume" | "fork"; id: string; mayLack?: { nodesAfter: string | null } };
+export type CliSessionStart = { how: "resume" | "fork"; id: string; mayLack?: { nodesAfter: string | null; unanswered?: string } };
 
 /**
  * The end of a turn, as the agent reports it. The default `answer` is the text of the last agent node. `spentOutsideNodes`

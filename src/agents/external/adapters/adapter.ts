@@ -51,6 +51,8 @@ export type Adapter = {
   questionTool?: string;
   /** Classifies messages that only this CLI prints. They are tried before those of failure-patterns.ts. */
   failures: readonly FailurePattern[];
+  /** Set for a CLI whose own session does not have a prompt if the vendor refused its first request. */
+  forgetsRefusedPrompt?: true;
   /** Matches the message that the CLI's own session is missing. skein then starts a new one with a brief. */
   sessionLost: RegExp;
   /** For a CLI that prints no model: the glob of its session's file below the configuration directory, and the model in it. */

@@ -49,6 +49,7 @@ export const gemini: Adapter = {
     [/Error resuming session|Invalid session identifier|No previous sessions found/, "broken"],
     [/ModelNotFoundError|empty response with no text/, "broken"],
   ],
+  forgetsRefusedPrompt: true,
   sessionLost: /Error resuming session|Invalid session identifier|number of function response parts/,
   transcriptRepair: {
     glob: (sessionId) => `.gemini/tmp/*/chats/session-*-${sessionId.slice(0, 8)}.jsonl`,

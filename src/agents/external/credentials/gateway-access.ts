@@ -39,6 +39,7 @@ export async function openGatewayAccess(access: AccessRequest, endpoints: Endpoi
       return reservation;
     },
     onBytes: hooks.onBytes,
+    onRepeatedLimit: hooks.onRepeatedLimit,
     onHeaders: deps.onHeaders,
   });
   const portReceiver = hasOwnNetwork ? createPortReceiver() : null;

@@ -66,6 +66,8 @@ export type VendorAccessHooks = {
   budget: Pick<TurnContext, "reserve" | "count">;
   /** Called for every request that is refused because the budget is used up. */
   onBudgetUsedUp: (error: TurnError) => void;
+  /** Called when the CLI repeats a request again and again although the vendor's limit ends much later. */
+  onRepeatedLimit: (error: TurnError) => void;
   /** Called for every chunk of an answer, so that the turn does not count as idle. */
   onBytes: () => void;
   /** Called for every connection that our proxy refuses, with the reason. */

@@ -75,6 +75,22 @@ describe("gateway", () => {
     });
   }
 
+  test("a limit that ends in hours is forwarded as final, and its third refusal in a row ends the turn", async () => {
+    const limits: TurnError[] = [];
+    const { gateway, server } = startGatewayFixture({ onRepeatedLimit: (error) => limits.push(error) });
+    const askOnce = async (retryAfter: string | null) => {
+      server.setFault(retryAfter === null ? null : { type: "status", status: 429, message: "limit reached", retryAfter });
+      const { headers } = await ask(gateway, "anthropic");
+      return [headers.get("retry-after"), headers.get("x-should-retry"), limits.length];
+    };
+    expect(await askOnce("7200")).toEqual([null, "false", 0]);
+    expect(await askOnce("7200")).toEqual([null, "false", 0]);
+    await askOnce(null);
+    expect(await askOnce("30")).toEqual(["30", null, 0]);
+    for (const count of [0, 0, 1]) expect(await askOnce("7200")).toEqual([null, "false", count]);
+    expect(limits[0]).toMatchObject({ kind: "rate-limited", resetAt: expect.any(Number) });
+  });
+
   test("errors of the vendor are forwarded and classified, and a key that they quote is removed", async () => {
     const { gateway, server, metered } = startGatewayFixture();
     for (const [status, kind] of [

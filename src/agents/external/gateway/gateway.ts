@@ -11,6 +11,7 @@ import { loadWire } from "../../../models/stream.ts";
 import { textAt } from "../../../models/wire/json.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { SettleReservation } from "../../../protocol/api/ports.ts";
+import { isLimitError } from "../../../protocol/limits/at-limit.ts";
 import type { Spent } from "../../../protocol/tree/usage.ts";
 import { outputLimit, readAtMost, readRequestBody } from "./request-body.ts";
 import { type LedgerEntry, Ledger, type MeteredRequest, type Price } from "./ledger.ts";
@@ -36,6 +37,8 @@ export type GatewayOptions = {
   reserve: (request: LedgerEntry) => Promise<TurnError | SettleReservation>;
   /** Called for every chunk of an answer. */
   onBytes?: () => void;
+  /** Called for the third request in a row to a model whose limit ends in more than a minute: the CLI would repeat it for hours. */
+  onRepeatedLimit?: (error: TurnError) => void;
   /** Called with the headers of every answer. */
   onHeaders?: (endpoint: Endpoint, headers: Headers) => void;
 };
@@ -51,6 +54,8 @@ export class Gateway {
   readonly #ledger: Ledger;
   readonly #server: Bun.Server<undefined>;
   readonly #listeners: { close: () => void }[] = [];
+  /** Requests in a row that a long limit refused, by model. */
+  readonly #limited = new Map<string | null, number>();
   #isClosed = false;
 
   constructor(options: GatewayOptions) {
@@ -164,6 +169,7 @@ export class Gateway {
 
   async #forwardAnswer(response: Response, entry: LedgerEntry): Promise<Response> {
     const { route } = entry;
+    this.#limited.delete(entry.model);
     if (route.kind === "answer") entry.meter = new Meter(await loadWire(route.wire), response);
     if (response.body === null) await this.#settle(entry);
     const body = response.body === null ? null : this.#tee(response.body, entry);
@@ -180,9 +186,17 @@ export class Gateway {
     const { status, headers } = response;
     const { error } = classify(await readVendorError(new Response(text, { status, headers })), targetOf(entry));
     await this.#ledger.end(entry, interruptedError(entry) ?? error);
-    if (!isRedirect) return new Response(withoutKey(text, endpoint.apiKey), headOf(response));
+    const isLong = isLongLimit(error);
+    if (isLong) this.#countLimit(entry, error);
+    if (!isRedirect) return new Response(withoutKey(text, endpoint.apiKey), isLong ? finalHeadOf(response) : headOf(response));
     await response.body?.cancel();
     return errorAnswer(route.wire, 502, `${endpoint.vendor} redirects to another address; skein does not follow with a key`);
+  }
+
+  #countLimit({ model }: LedgerEntry, error: TurnError): void {
+    const count = (this.#limited.get(model) ?? 0) + 1;
+    this.#limited.set(model, count);
+    if (count >= maxLimitedRequests) this.#options.onRepeatedLimit?.(error);
   }
 
   /** Counts every chunk before it is forwarded: the CLI's next request may come before this connection ends. */
@@ -237,6 +251,18 @@ function headOf({ status, statusText, headers }: Response): ResponseInit {
   return { status, statusText, headers: forwardedHeaders(headers) };
 }
 
+/** A CLI that reads such a header waits for hours without any output. The turn must end instead, so that skein can wait or hand over. */
+function finalHeadOf(response: Response): ResponseInit {
+  const headers = forwardedHeaders(response.headers);
+  delete headers["retry-after"];
+  delete headers["retry-after-ms"];
+  return { ...headOf(response), headers: { ...headers, "x-should-retry": "false" } };
+}
+
+function isLongLimit(error: TurnError): boolean {
+  return isLimitError(error) && error.resetAt !== undefined && error.resetAt - Date.now() > longestRetryWaitMs;
+}
+
 function targetOf({ endpoint, model }: LedgerEntry) {
   return { endpoint, model: model ?? "" };
 }
@@ -254,6 +280,9 @@ function interruptedError({ stop, meter }: LedgerEntry): TurnError | null {
 }
 
 const maxErrorBytes = 64 * 1024;
+/** As long as the native agent waits before it repeats a request. */
+const longestRetryWaitMs = 60_000;
+const maxLimitedRequests = 3;
 
 /** Some vendors quote the refused key in their error. */
 function withoutKey(text: string, key: string): string {

@@ -160,6 +160,7 @@ async function runOnce(turn: CliTurn, program: AgentProgram, cliSession: CliSess
     cliSession: cliSession?.id ?? null,
     budget: context,
     onBudgetUsedUp: stop.withError,
+    onRepeatedLimit: stop.withError,
     onBytes: context.keepAlive,
     onRefused: warnOnce(emit),
     onWait: (message) => warn(emit, message),

@@ -20,7 +20,7 @@ export function createLaunch(
   const model = input.model === null ? null : parseModelName(input.model);
   const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
   const role = [input.system, input.appendSystem, plan].filter((text) => text !== null).join("\n\n");
-  const prompt = promptFor(input, cliSession);
+  const prompt = promptFor(agent.adapter, input, cliSession);
   return {
     prompt: role === "" || agent.adapter.takesRole ? prompt : `${role}\n\n${prompt}`,
     model: model?.model ?? null,
@@ -48,13 +48,20 @@ function startOf(session: CliSessionStart | null): CliLaunch["start"] {
   return session.how === "fork" ? { how: "fork", id: session.id, forkId: crypto.randomUUID() } : { how: "resume", id: session.id };
 }
 
+/** Sent instead of a prompt that the CLI's own session has, and that got no answer. */
+const answerNow = "[Your last request was refused by the vendor before you could answer. Now answer the message before this one.]";
+/** Sent if the last attempt ended with the result of a call. */
+const continueNow = "[The last attempt ended here. Continue with the task.]";
+
 /** The user's prompt, after a brief of the nodes that the CLI's own session does not have. */
-function promptFor(input: TurnInput, session: CliSessionStart | null): string {
-  const prompt = lastPrompt(input.path);
-  const earlier = input.path.slice(0, -1);
+function promptFor({ forgetsRefusedPrompt }: Adapter, { path }: TurnInput, session: CliSessionStart | null): string {
+  const endsWithResult = path.at(-1)?.author === "tool";
+  const prompt = endsWithResult ? continueNow : lastPrompt(path);
+  const earlier = endsWithResult ? path : path.slice(0, -1);
   if (session === null) return promptWithBrief(earlier, prompt);
   if (session.mayLack === undefined) return prompt;
-  const { nodesAfter } = session.mayLack;
+  const { nodesAfter, unanswered } = session.mayLack;
+  if (unanswered !== undefined && unanswered === path.at(-1)?.id) return forgetsRefusedPrompt === true ? prompt : answerNow;
   const missing = earlier.slice(nodesAfter === null ? 0 : earlier.findIndex((node) => node.id === nodesAfter) + 1);
   return promptWithBrief(missing, prompt, { kind: "last-attempt" });
 }

@@ -12,11 +12,11 @@ async function newClaudeSession(store: Store): Promise<string> {
   return (await store.createSession(newSession({ agent: "claude" }))).id;
 }
 
-type Outcome = { status?: "ok" | "auth"; nativeId?: string | null; agent?: string; canFork?: boolean };
+type Outcome = { status?: "ok" | "auth"; nativeId?: string | null; agent?: string; canFork?: boolean; isAnswered?: boolean };
 
 /** Runs one turn to its end. Returns the CLI session that it got and the session's new tip. */
 async function takeTurn(store: Store, session: string, outcome: Outcome = {}) {
-  const { status = "ok", nativeId = null, agent: name = "claude", canFork = true } = outcome;
+  const { status = "ok", nativeId = null, agent: name = "claude", canFork = true, isAnswered = status === "ok" } = outcome;
   const lease = await store.acquire(session);
   const { value, cliSession } = await store.startTurn(lease, {
     ...claude,
@@ -25,7 +25,7 @@ async function takeTurn(store: Store, session: string, outcome: Outcome = {}) {
     prompt: userNode("do it"),
   });
   if (nativeId !== null) await store.recordNativeId(lease, value.id, nativeId);
-  if (status === "ok") await store.appendNode(lease, value.id, agentNode("done"));
+  if (isAnswered) await store.appendNode(lease, value.id, agentNode("done"));
   await store.endTurn(lease, value.id, { ...okTurnEnd, status, nativeId: null });
   await store.release(lease);
   const { tip } = (await store.session(session))!;
@@ -98,15 +98,30 @@ test("after a failed turn the CLI session is resumed, with the node after which 
   const session = await newClaudeSession(store);
   const good = await takeTurn(store, session, { nativeId: "a" });
   await takeTurn(store, session, { status: "auth" });
-  await takeTurn(store, session, { status: "auth" });
+  await takeTurn(store, session, { status: "auth", isAnswered: true });
   expect((await takeTurn(store, session)).cliSession).toEqual({ how: "resume", id: "a", mayLack: { nodesAfter: good.tip } });
+});
+
+test("after a turn whose prompt got no answer the CLI session is resumed, with that prompt", async () => {
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  const good = await takeTurn(store, session, { nativeId: "a" });
+  const { tip: unanswered } = await takeTurn(store, session, { status: "auth" });
+  expect((await takeTurn(store, session)).cliSession).toEqual({ how: "resume", id: "a", mayLack: { nodesAfter: good.tip, unanswered } });
+});
+
+test("a CLI session with nothing but an unanswered prompt is not resumed", async () => {
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  await takeTurn(store, session, { nativeId: "a", status: "auth" });
+  expect((await takeTurn(store, session)).cliSession).toBe(null);
 });
 
 test("a CLI session that began with a failed turn is resumed as possibly empty", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   await takeTurn(store, session, { nativeId: "a" });
-  await takeTurn(store, session, { agent: "other", nativeId: "b", status: "auth" });
+  await takeTurn(store, session, { agent: "other", nativeId: "b", status: "auth", isAnswered: true });
   expect((await takeTurn(store, session, { agent: "other" })).cliSession).toEqual({
     how: "resume",
     id: "b",

@@ -13,13 +13,24 @@ export function findCliSession(db: Db, target: WriteTarget, agent: string, { can
   if (target.tip === null) return null;
   const latest = latestAt(db, target, agent, target.tip);
   if (latest === null) return null;
-  if (!isComplete(latest)) return { how: "resume", id: latest.native_id, mayLack: { nodesAfter: lastCompleteNode(db, agent, latest) } };
+  if (!isComplete(latest)) {
+    const nodesAfter = lastCompleteNode(db, agent, latest);
+    const unanswered = unansweredPrompt(db, target.tip);
+    // The CLI's session has nothing but the prompt, and would get it a second time.
+    if (nodesAfter === null && unanswered !== null) return null;
+    return { how: "resume", id: latest.native_id, mayLack: { nodesAfter, ...(unanswered === null ? {} : { unanswered }) } };
+  }
   return { how: canFork && (isShared(db, target) || isBeingForked(db, target, agent)) ? "fork" : "resume", id: latest.native_id };
 }
 
 /** The agent's part of a turn whose check failed has ended well. */
 function isComplete({ status }: Candidate): boolean {
   return status === "ok" || status === "check-failed";
+}
+
+/** The id of the node if it is a prompt: the turn that ended there recorded no answer to it. */
+function unansweredPrompt(db: Db, tip: number): string | null {
+  return db.row<{ id: string }>`select id from nodes where n = ${tip} and json_extract(body, '$.author') = 'user'`?.id ?? null;
 }
 
 /** A fork claims nothing: the original session stays as it is. */
