@@ -172,7 +172,7 @@ export function createEngine(deps: EngineDeps): Api {
       pending: async (params) => (await load.pending()).listPending(deps, params),
       startPending: turns.startPending,
       withdraw: async (params) => (await load.pending()).withdrawTurn(deps, params),
-      cancel: ({ session }) => cancelTurn(deps, session),
+      cancel: (params) => cancelTurn(deps, params),
       kill: async ({ session, ...options }) => (await import("./control/kill.ts")).killTurn(deps, session, options),
       watch: (params) => watchSession(deps, params),
       steer: (params) => steer(deps, params),
@@ -258,8 +258,8 @@ function treeMethods(deps: EngineDeps) {
   } satisfies Partial<Api>;
 }
 
-async function cancelTurn(deps: EngineDeps, session: string): Promise<void> {
-  if (deps.running.stop(session)) return;
+async function cancelTurn(deps: EngineDeps, { session, mayContinue = false }: Parameters<Api["turn"]["cancel"]>[0]): Promise<void> {
+  if (deps.running.stop(session, { mayContinue })) return;
   await callOwner(deps, session, {
     local: () => {},
     remote: (api) => api.turn.cancel({ session }),

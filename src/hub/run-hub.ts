@@ -1,5 +1,5 @@
 // Runs the hub: both listeners, until it is asked to stop. Running turns get some time to finish; then they are
-// cancelled and their end is recorded.
+// stopped and their end is recorded. The next hub continues those that were left to a hub.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { wallClock } from "../kit/flow/clock.ts";
@@ -186,7 +186,7 @@ async function endTurns(api: Api, finishMs: number): Promise<void> {
   // Repeated, because a turn that was requested earlier may start only now.
   await pollUntil(stopTimeouts.cancelMs, async () => {
     const ownTurns = (await api.turn.list({ endedSince: null })).filter(({ pid }) => pid === process.pid);
-    await Promise.allSettled(ownTurns.map(({ session }) => api.turn.cancel({ session: session.id })));
+    await Promise.allSettled(ownTurns.map(({ session }) => api.turn.cancel({ session: session.id, mayContinue: true })));
     return isIdle();
   });
 }

@@ -259,8 +259,8 @@ export type TurnClose = Omit<Partial<GivenTurnFields>, "id"> & {
   error: Turn["error"];
   /** Spending of this turn that is on no node. */
   spentOutsideNodes?: Spent;
-  /** The process of the turn was killed. The turn is continued if it was started with `continueWith`. */
-  isInterrupted?: true;
+  /** The turn is continued if it was started with `continueWith`; after its process was killed, only a few times. */
+  isInterrupted?: "killed" | "stopped" | undefined;
   /** The pending turn that continues this one; stored in the same transaction. */
   next?: NewPendingTurn;
 };

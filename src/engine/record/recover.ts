@@ -36,7 +36,7 @@ async function closeKilledTurn(store: Store, recorder: Recorder, session: string
   const hint = `continue with \`${resumeCommand}\``;
   const error = withResumeHint({ kind: "killed", message: "skein was killed during this turn", hint }, session);
   const { nativeId, enforced } = turn;
-  await recorder.endTurn({ status: "killed", error, nativeId, enforced, isInterrupted: true }, turn.id);
+  await recorder.endTurn({ status: "killed", error, nativeId, enforced, isInterrupted: "killed" }, turn.id);
 }
 
 function partialAnswer(drafts: Draft[]): NewNode | null {

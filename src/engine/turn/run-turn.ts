@@ -165,7 +165,9 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
       publish(event);
       if (deps.runHook !== undefined) fireHook(deps.runHook, event, { session, isSubSession: scope.root !== null });
     });
-    const running: RunningTurn = { params, store, lease, recorder, deadline, clock, gate, asking: new Map() };
+    const continueWith = await continuationOf(deps, params, scope);
+    const canContinue = continueWith !== undefined;
+    const running: RunningTurn = { params, store, lease, recorder, deadline, clock, gate, canContinue, asking: new Map() };
     unregister = deps.running.begin(running);
     const prompt = await recoverAndPrompt(running, session);
     const { turn, cliSession } = await recorder.startTurn({
@@ -178,7 +180,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
       prompt,
       fromQueue: params.fromQueue,
       pending: params.pending?.id,
-      continueWith: await continuationOf(deps, params, scope),
+      continueWith,
       cliSessions: params.fresh ? undefined : agent.cliSessions,
       check: turnCheckOf(params),
       loop: params.pass,
@@ -330,7 +332,9 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   const next = await waitOf(execution, end);
   const error = end.error === undefined ? null : withResumeHint(limitErrorOf(execution, end.error, next), turn.session);
   const model = turn.model ?? end.model ?? null;
-  const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes, checked: outcomeOfCheck.checked, next };
+  const isInterrupted = running.canContinue && status === "killed" && deadline.reason()?.kind === "killed" ? "stopped" : undefined;
+  const { checked } = outcomeOfCheck;
+  const close = { status, error, nativeId, model, enforced: turn.enforced, cli, spentOutsideNodes, checked, next, isInterrupted } as const;
   const { turn: ended, next: pending } = await recorder.endTurn(close, turn.id, outcome);
   if (status === "ok" || isLimitError(error)) await deps.limits?.noteEnd(agent.name, model, error);
   const session = await running.store.requireSession(turn.session);

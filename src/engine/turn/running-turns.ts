@@ -3,6 +3,7 @@
 import type { Clock } from "../../kit/flow/clock.ts";
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import { createLossyQueue, type LossyQueue } from "../../kit/flow/lossy-queue.ts";
+import { resumeCommand, type TurnError } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import type { Deadline } from "../limits/deadline.ts";
@@ -18,12 +19,21 @@ export type RunningTurn = {
   deadline: Deadline;
   clock: Clock;
   gate: PauseGate;
+  /** Whether a later hub continues the turn if this one stops before the turn has ended. */
+  canContinue: boolean;
   /** Callbacks for the answers to open questions, by id of the question. */
   asking: Map<string, (answer: string) => void>;
 };
 
 /** A watcher gets events at most every 20 ms. From 1000 waiting events on it loses transient ones; from 4000 on it must read the store again. */
 const queueLimits = { lossy: 1000, required: 4000, everyMs: 20 };
+
+/** The kind is that of a killed hub: both are interrupted turns, and are continued alike. */
+const hubStopped: TurnError = {
+  kind: "killed",
+  message: "the hub was stopped during this turn",
+  hint: `the next hub continues it; or continue now with \`${resumeCommand}\``,
+};
 
 export class RunningTurns {
   readonly #turns = new Map<string, RunningTurn>();
@@ -54,10 +64,11 @@ export class RunningTurns {
     return this.#requested.has(session);
   }
 
-  /** Returns false if this process runs nothing in the session. */
-  stop(session: string): boolean {
+  /** Returns false if this process runs nothing in the session. With `mayContinue` a later hub continues the turn, if it can. */
+  stop(session: string, { mayContinue }: { mayContinue: boolean } = { mayContinue: false }): boolean {
     const requested = this.#requested.get(session);
     const running = this.#turns.get(session);
+    if (mayContinue && running?.canContinue === true) running.deadline.end(hubStopped);
     for (const controller of requested ?? []) controller.abort();
     running?.deadline.cancel();
     return requested !== undefined || running !== undefined;

@@ -8,6 +8,7 @@ import type { event } from "./events.ts";
 import { branchFilesFields, diffFields, restoreFields, turnInfo, undoFields } from "./results.ts";
 import type { printedRole } from "./setup.ts";
 import {
+  pendingTurn,
   askFields,
   checkOutcome,
   cost,
@@ -263,4 +264,5 @@ export const hubStatus = z.discriminatedUnion("status", [
 export const hubStopped = fields({
   outcome: z.enum(["not-running", "stopped", "killed"]).describe("`killed`: it did not stop; the next hub records its turns"),
   pid: count.nullable(),
+  pending: z.array(pendingTurn).describe("turns that the next hub starts or continues"),
 });

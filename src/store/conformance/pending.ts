@@ -15,7 +15,7 @@ export function describePending(store: () => Store): void {
     attempt: 0,
     ...more,
   });
-  const killed = { status: "killed", error: null, nativeId: null, isInterrupted: true } as const;
+  const killed = { status: "killed", error: null, nativeId: null, isInterrupted: "killed" } as const;
 
   test("turns are queued in order while another process runs a turn, and messages to the running turn are no part of them", async () => {
     const { session, lease, turn } = await beginTurn(store());

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pollUntil } from "../../../src/kit/flow/sleep.ts";
-import { killReport, queuedTurn, turnInfo } from "../../../src/protocol/fixtures/printed-schemas.ts";
+import { hubStopped, killReport, queuedTurn, turnInfo } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import type { Script } from "../../../src/scripted-model/script.ts";
 import { hubFile, type HubFile } from "../../support/hub-client.ts";
@@ -166,5 +166,47 @@ test("a turn with --no-auto-resume, and one that was killed by the user, are not
     await waitForIdle(skein);
     expect((await listTurns(skein, "--all")).map(({ turn }) => turn.status)).toEqual(["killed", "killed"]);
     expect(hubLog(skein)).not.toContain("continues");
+  });
+});
+
+test("a detached turn survives hub stop and hub start: it continues once, and hub stop names it", async () => {
+  const server = startModelServer({ steps: [waitFor("never"), waitFor("never")], final: "Went on." }, { count: "requests" });
+  using skein = temporaryHome(vendorEnv(server.url));
+  const startTurn = async (session: string, ...flags: string[]) => {
+    await skein.run(["run", "work", "--detach", "--session", session, ...model, ...flags]);
+    const isCalling = async () => (await listTurns(skein)).some((info) => info.session.name === session && info.turn.steps === 1);
+    expect(await pollUntil(waitLimitMs, async () => (await isCalling()) || null)).toBe(true);
+  };
+  try {
+    await startTurn("busy");
+    await startTurn("old", "--no-auto-resume");
+    const stopped = await skein.run(["hub", "stop", "--wait", "0"]);
+    expect(stopped.out).toMatch(/^the hub is stopped\nthe next hub .* has:\n {2}[0-9a-f]{8} {2}continues its interrupted turn\n$/);
+    expect((await skein.run(["ps"])).out).toContain("to be continued");
+    for (const _ of [1, 2]) {
+      await skein.run(["hub", "start"]);
+      await waitForIdle(skein);
+      expect(hubStopped.parse((await skein.run(["hub", "stop", "--json"])).json())).toMatchObject({ outcome: "stopped", pending: [] });
+    }
+    const turns = (await listTurns(skein, "--all")).map(({ session, turn }) => `${session.name} ${turn.status}`);
+    expect(turns.toSorted()).toEqual(["busy killed", "busy ok", "old cancelled"]);
+    expect(await prompts(skein)).toEqual(["work"]);
+    expect(server.main()).toHaveLength(3);
+    expect(hubLog(skein)).toContain("its interrupted turn continues");
+  } finally {
+    await skein.run(["hub", "stop", "--wait", "0"]);
+    await server.stop();
+  }
+});
+
+test("kill ends a turn for good that hub stop has left to the next hub", async () => {
+  await runJourney({ steps: [waitFor("never")], final: "done" }, async (skein) => {
+    await skein.run(["run", "work", "--detach", "--session", "busy", ...model]);
+    expect(await pollUntil(waitLimitMs, async () => ((await listTurns(skein))[0]?.turn.steps === 1 ? true : null))).toBe(true);
+    await skein.run(["hub", "stop", "--wait", "0"]);
+    expect((await skein.run(["kill", "busy"])).out).toBe("stopped busy\n");
+    await skein.run(["hub", "start"]);
+    await waitForIdle(skein);
+    expect((await listTurns(skein, "--all")).map(({ turn }) => turn.status)).toEqual(["killed"]);
   });
 });

@@ -78,7 +78,11 @@ test("four simultaneous `hub start` start one hub, which can be found and stoppe
   const elsewhere = await skein.run(["hub", "start", "--port", "1"]);
   expect(elsewhere).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`the hub is already running at ${hubFile.url}`) });
 
-  expect(hubStopped.parse((await skein.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: hubFile.pid });
+  expect(hubStopped.parse((await skein.run(["hub", "stop", "--json"])).json())).toEqual({
+    outcome: "stopped",
+    pid: hubFile.pid,
+    pending: [],
+  });
   expect(await waitForNoProcesses(skein.root)).toEqual([]);
   for (const name of ["hub.json", "hub.token"]) expect(existsSync(join(skein.state, name))).toBe(false);
   expect(existsSync(hubFile.socket)).toBe(false);

@@ -2,8 +2,9 @@
 import { findRunningHub, startHub, stopHub, connectToHubFile, type StopHubResult } from "../../../hub/find-hub.ts";
 import { readHubFile, type HubFile } from "../../../hub/hub-file.ts";
 import { formatDuration } from "../../../kit/text/duration.ts";
-import type { TurnInfo } from "../../../protocol/api/control.ts";
+import type { PendingTurn, TurnInfo } from "../../../protocol/api/control.ts";
 import { Fault } from "../../../protocol/api/error.ts";
+import { shortId } from "../../../protocol/tree/node.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
 import { countFlag, durationFlag, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
@@ -28,9 +29,11 @@ you can open. docs/HUB.md has the protocol; \`hub.json\` in the state directory 
 both addresses. \`start\` uses a running hub if there is one. For
 programs that send no environment, a hub uses the one it was started with, keys
 included. A hub started by \`run --detach\` keeps no keys. \`start\` continues turns of a hub that was killed,
-and starts queued turns. \`stop\` lets running turns finish, then
-stops them; continue them with \`skein run --resume\`. \`status\` exits with 1 if no
-hub is running.`,
+and starts queued turns. \`stop\` lets running turns finish for a while, then
+stops them. It names those that the next hub continues: detached turns, unless they
+were started with --no-auto-resume. \`skein kill <session>\` ends one for good;
+continue any other with \`skein run --resume\`. \`status\` exits with 1 if no hub is
+running.`,
   async run(args, ctx) {
     const verb = args.positionals[0] as "start" | "stop" | "status";
     const misplaced = Object.entries(verbOfFlag).find(([flag, flagVerb]) => args.flags[flag] !== undefined && flagVerb !== verb);
@@ -86,7 +89,30 @@ function startReport(file: HubFile, isNew: boolean): Report {
 
 async function stop(args: Args, ctx: CommandContext): Promise<number> {
   const result = await stopHub(ctx, durationFlag(args, "wait") ?? 10_000);
-  return printReport(args, ctx, { json: result, text: () => `${stopText(result)}\n` });
+  const pending = await readPending(ctx);
+  return printReport(args, ctx, { json: { ...result, pending }, text: () => `${stopText(result)}\n${pendingText(pending)}` });
+}
+
+/** The turns that the next hub starts or continues. */
+async function readPending(ctx: CommandContext): Promise<PendingTurn[]> {
+  const api = await ctx.api({ lenient: true });
+  try {
+    return await api.turn.pending({ session: null });
+  } finally {
+    await api.close();
+  }
+}
+
+const pendingTexts: Record<PendingTurn["kind"], string> = {
+  continued: "continues its interrupted turn",
+  waiting: "continues its turn when the limit ends",
+  queued: "starts its queued turn",
+};
+
+function pendingText(pending: readonly PendingTurn[]): string {
+  if (pending.length === 0) return "";
+  const lines = pending.map(({ session, kind }) => `  ${shortId(session)}  ${pendingTexts[kind]}\n`);
+  return `the next hub (skein hub start) has:\n${lines.join("")}`;
 }
 
 function stopText({ outcome, pid }: StopHubResult): string {

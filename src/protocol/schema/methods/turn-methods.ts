@@ -79,7 +79,11 @@ export const turnMethods = {
     summary: "Pauses a turn: no request, no tool, no processor time until `turn.resume`. With `force` its whole process is paused.",
   },
   "turn.resume": { params: inSession, result: pauseReport, summary: "Resumes a paused turn." },
-  "turn.cancel": { params: inSession, result: nothing, summary: "Asks the running turn of a session to stop, whichever process runs it." },
+  "turn.cancel": {
+    params: { ...inSession, mayContinue: z.boolean().optional() },
+    result: nothing,
+    summary: "Asks the running turn of a session to stop, whichever process runs it. With `may_continue` the next hub continues it.",
+  },
   "turn.kill": {
     params: { ...inSession, force: is.falseByDefault, mayContinue: z.boolean().optional() },
     result: killReport,

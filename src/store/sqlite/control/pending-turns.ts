@@ -3,7 +3,7 @@
 // The row of a running turn (`turn` is set) holds the request with which a later hub continues it.
 import type { PendingTurn } from "../../../protocol/api/control.ts";
 import { Fault } from "../../../protocol/api/error.ts";
-import type { NewPendingTurn, StoredPendingTurn } from "../../store.ts";
+import type { NewPendingTurn, StoredPendingTurn, TurnClose } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { isHeld, type LeaseHolder } from "../lease.ts";
 import { sessionRow } from "../rows/session-row.ts";
@@ -150,11 +150,11 @@ export function dropContinuations(db: Db, session: number): void {
 }
 
 /** Removes the request of a turn that has ended. Returns the pending turn that continues it, if it was interrupted. */
-export function closeStarted(db: Db, turn: number, { isInterrupted }: { isInterrupted: boolean }): string | null {
+export function closeStarted(db: Db, turn: number, isInterrupted: TurnClose["isInterrupted"]): string | null {
   const row = db.row<PendingRow>`select * from inputs where turn = ${turn}`;
   if (row === null) return null;
   db.run`delete from inputs where turn = ${turn}`;
-  if (!isInterrupted || row.attempt >= maxContinuations) return null;
+  if (isInterrupted === undefined || (isInterrupted === "killed" && row.attempt >= maxContinuations)) return null;
   const { credential, give_up_at: giveUpAt, attempt } = row;
   const request = JSON.parse(row.request) as NewPendingTurn["request"];
   return insertPending(db, row.session, {
@@ -164,6 +164,6 @@ export function closeStarted(db: Db, turn: number, { isInterrupted }: { isInterr
     credential,
     wakeAt: null,
     giveUpAt,
-    attempt: attempt + 1,
+    attempt: isInterrupted === "killed" ? attempt + 1 : attempt,
   });
 }

@@ -73,7 +73,7 @@ export async function recordNativeId(db: Db, lease: Lease, turn: string, nativeI
 type EndedTurn = WriteResult<Turn> & { next: PendingTurn | null };
 
 export async function endTurn(db: Db, lease: Lease, turn: string, close: TurnClose): Promise<EndedTurn> {
-  const { isInterrupted = false, next: continuation, ...end } = close;
+  const { isInterrupted, next: continuation, ...end } = close;
   const result = await db.writeThrough(() => {
     const target = requireLease(db, lease);
     const { n, startedAt } = openTurn(db, target, turn);
@@ -85,7 +85,7 @@ export async function endTurn(db: Db, lease: Lease, turn: string, close: TurnClo
     const value = turnAt(db, n);
     const session = sessionAt(requireSession(db, target.id), value.tip ?? value.parent, at);
     const ended = toEvent({ seq: target.seq, session: target.id, turn, at }, { type: "turn.ended", turn: value, session });
-    const interrupted = closeStarted(db, n, { isInterrupted });
+    const interrupted = closeStarted(db, n, isInterrupted);
     const next = continuation === undefined ? interrupted : insertPending(db, target.n, continuation);
     return { value, events: [ended], next: next === null ? null : pendingTurn(db, lease.session, next) };
   });
