@@ -194,6 +194,10 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   await ask("race.adopt", { session: racers[0]!.sessionId, dry_run: true });
   await ask("transcript.import", { from: { path: tree.sessions[0]!.transcript! }, directory: project });
   await ask("roles.find", { name: "engineer", directory: project });
+  expect(await ask("models.show", { model: "claude-opus-4-5:high" })).toMatchObject({ ready: true, contextWindow: 200_000 });
+  expect(await ask("models.show", { model: null })).toMatchObject({ name: expect.stringContaining("anthropic/"), ready: true });
+  expect(await ask("models.show", { model: "openai/gpt-5" })).toMatchObject({ name: "openai/gpt-5", ready: false });
+  expect(await ask("models.show", { model: "no such model" })).toBeNull();
   await ask("usage.report", { by: "model" });
   await ask("store.verify", {});
   await ask("config.set", { key: "max_steps", value: "7" });

@@ -18,7 +18,10 @@ export function createApiMethods(
   const { paths, project, config } = ctx;
   return {
     agents: { list: async () => (await import("./agents/list-agents.ts")).listAgents(ctx) },
-    models: { list: async () => (await import("./list-models.ts")).listModels(ctx) },
+    models: {
+      list: async () => (await import("./list-models.ts")).listModels(ctx),
+      show: async ({ model }) => (await import("./list-models.ts")).findModel(ctx, model),
+    },
     auth: { status: async () => (await import("./agents/agent-credentials.ts")).withAgentCredentials(ctx, await authStatus(ctx)) },
     skills: {
       async list({ directory }) {

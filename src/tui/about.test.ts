@@ -1,17 +1,17 @@
 import { expect, test } from "bun:test";
 import type { AgentInfo } from "../protocol/api/agents.ts";
-import type { ModelInfo } from "../protocol/api/api.ts";
+import type { ModelSummary } from "../protocol/api/api.ts";
 import { createAboutReader } from "./about.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
 import type { UpdateMessage } from "./model/state.ts";
 
 /** The agent that is shown for a new session of the agent `auto`. */
-async function agentShown(models: Partial<ModelInfo>[], agents: Partial<AgentInfo>[]): Promise<string | undefined> {
+async function agentShown(model: ModelSummary | null, agents: Partial<AgentInfo>[]): Promise<string | undefined> {
   const sent: UpdateMessage[] = [];
   const listed = Promise.withResolvers<void>();
-  const reader = createAboutReader({
+  const ctx = {
     api: {
-      models: { list: async () => models },
+      models: { show: async () => model },
       agents: {
         list: async () => {
           listed.resolve();
@@ -27,7 +27,8 @@ async function agentShown(models: Partial<ModelInfo>[], agents: Partial<AgentInf
       sent.push(message);
       if (sent.length > 1) listed.resolve();
     },
-  } as unknown as EffectContext);
+  } as unknown as EffectContext;
+  const reader = createAboutReader(ctx, { branch: null, whenDrawn: async () => {} });
   reader.onMessage({ type: "opened", session: null, blocks: [], turns: [] });
   await listed.promise;
   await Bun.sleep(0);
@@ -38,8 +39,8 @@ async function agentShown(models: Partial<ModelInfo>[], agents: Partial<AgentInf
 const cli = (name: string, missing: string | null) => ({ name, kind: "cli", missing }) as const;
 
 test("agent auto is shown as native with a key, as the first CLI with a sign-in without one, else as itself", async () => {
-  const model = { name: "anthropic/claude-sonnet-4-5", isDefault: true, contextWindow: 1 };
-  expect(await agentShown([{ ...model, ready: true }], [cli("claude", null)])).toBe("native");
-  expect(await agentShown([{ ...model, ready: false }], [cli("claude", "no key"), cli("codex", null), cli("pi", null)])).toBe("codex");
-  expect(await agentShown([], [cli("claude", "not installed")])).toBe("auto");
+  const model = { name: "anthropic/claude-sonnet-4-5", contextWindow: 1 };
+  expect(await agentShown({ ...model, ready: true }, [cli("claude", null)])).toBe("native");
+  expect(await agentShown({ ...model, ready: false }, [cli("claude", "no key"), cli("codex", null), cli("pi", null)])).toBe("codex");
+  expect(await agentShown(null, [cli("claude", "not installed")])).toBe("auto");
 });

@@ -1,7 +1,6 @@
 // Keeps the facts that are always visible up to date: agent and model of the next turn, the context window of the model,
 // and the git branch. Compares after each message, because many effects change them.
 import type { AgentInfo } from "../protocol/api/agents.ts";
-import type { ModelInfo } from "../protocol/api/api.ts";
 import type { About, UpdateMessage } from "./model/state.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
 import { nextAgent } from "./effects/settings.ts";
@@ -15,25 +14,32 @@ function mayChangeBranch(message: UpdateMessage): boolean {
   return message.type === "set" && message.fields.hasFocus === true;
 }
 
-export function createAboutReader(ctx: EffectContext): { onMessage: (message: UpdateMessage) => void } {
+/** `whenDrawn` resolves when the current state is on the screen. */
+export function createAboutReader(
+  ctx: EffectContext,
+  { branch: firstBranch, whenDrawn }: { branch: string | null; whenDrawn: () => Promise<void> },
+): { onMessage: (message: UpdateMessage) => void } {
   let shown = { agent: "", model: null as string | null };
-  let branch = ctx.local.readBranch();
-  let models: Promise<readonly ModelInfo[]> | null = null;
+  let branch = firstBranch;
   let isOpened = false;
 
+  /** Loads the price table, so the state is drawn first. */
   async function readModel(): Promise<void> {
     const { agent, model } = shown;
-    models ??= ctx.api.models.list();
-    const known = await models;
+    const isChanged = () => shown.agent !== agent || shown.model !== model;
+    await whenDrawn();
+    if (isChanged()) return;
     const mayBeNative = agent === "native" || agent === automatic;
-    const info = known.find(({ name, isDefault, ready }) => (model === null ? isDefault && ready && mayBeNative : isSame(name, model)));
-    const signedIn = info === undefined && agent === automatic ? await findSignedIn() : undefined;
-    if (shown.agent !== agent || shown.model !== model) return;
+    const found = model === null && !mayBeNative ? null : await ctx.api.models.show({ model });
+    // The default model needs a key. A chosen one is shown without it, too.
+    const info = model === null && found?.ready !== true ? null : found;
+    const signedIn = info === null && agent === automatic ? await findSignedIn() : undefined;
+    if (isChanged()) return;
     if (signedIn !== undefined) ctx.send({ type: "about", about: { agent: signedIn.name } });
-    if (info === undefined) return;
-    const found = { model: model ?? info.name, contextWindow: info.contextWindow };
+    if (info === null) return;
+    const about = { model: model ?? info.name, contextWindow: info.contextWindow };
     // The native agent asks a model that has a key.
-    ctx.send({ type: "about", about: { ...found, ...(agent === automatic && info.ready ? { agent: "native" } : {}) } });
+    ctx.send({ type: "about", about: { ...about, ...(agent === automatic && info.ready ? { agent: "native" } : {}) } });
   }
 
   /** The CLI that takes the turns if there is no key: the first one with its own sign-in. */
@@ -49,22 +55,16 @@ export function createAboutReader(ctx: EffectContext): { onMessage: (message: Up
     shown = next;
     branch = nextBranch;
     // The window is an extra: without it only the share of the context is missing.
-    if (!isSameAgent) readModel().catch(() => (models = null));
+    if (!isSameAgent) readModel().catch(() => {});
     return about;
   }
 
   return {
     onMessage(message) {
       isOpened ||= message.type === "opened";
-      // The list of models takes as long as a long session, which is shown first.
       if (!isOpened || message.type === "about" || message.type === "clock") return;
       const about = readAgain(message);
       if (Object.keys(about).length > 0) ctx.send({ type: "about", about });
     },
   };
-}
-
-/** A model may have an effort at its end: `vendor/id:high`. */
-function isSame(name: string, model: string): boolean {
-  return model === name || model.startsWith(`${name}:`);
 }

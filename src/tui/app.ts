@@ -7,6 +7,7 @@ import { titleOf } from "./model/attention.ts";
 import { switchText } from "./keys/help.ts";
 import { checkBindings } from "./keys/bindings.ts";
 import { keyOf } from "./terminal/canvas.ts";
+import { createFirstFrame } from "./terminal/first-frame.ts";
 import { createUnsentSaver } from "./composer/unsent.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
 import { createAboutReader } from "./about.ts";
@@ -99,14 +100,15 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     redraw: surface.redraw,
   };
   let title = "";
-  const about = createAboutReader(ctx);
+  const about = createAboutReader(ctx, { branch: state.about.branch, whenDrawn: () => renderer.idle() });
+  const frames = createFirstFrame(surface.draw);
 
   function send(message: UpdateMessage): void {
     try {
       const next = update(state, message);
       state = next.state;
       unsentSaver.onState(state);
-      surface.draw();
+      frames.onMessage(message);
       if (titleOf(state) !== title) options.setTitle((title = titleOf(state)));
       about.onMessage(message);
       for (const effect of next.effects) void runEffect(ctx, effect);
@@ -134,6 +136,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     await end.promise;
   } finally {
     clearInterval(clock);
+    frames.close();
     unsentSaver.finish();
     stopFollowing(ctx);
     ctx.isHubLost = false; // ends the attempts to reconnect

@@ -138,6 +138,13 @@ export const modelInfo = fields({
 });
 export type ModelInfo = z.output<typeof modelInfo>;
 
+export const modelSummary = fields({
+  name: z.string(),
+  ready: z.boolean().describe("whether there is a key or a server for it"),
+  contextWindow: count.nullable(),
+});
+export type ModelSummary = z.output<typeof modelSummary>;
+
 /** An agent's own credential for a vendor. */
 const agentAuth = fields({ agent: z.string(), kind: z.enum(["key", "sign-in"]), source: z.string(), note: z.string() });
 export type AgentAuth = z.output<typeof agentAuth>;

@@ -51,6 +51,9 @@ export type SessionBlock = Extract<Block, { kind: "session" }>;
 
 const nodesPerSlice = 250;
 
+const noSessions: SpawnedSession[] = [];
+const noRunning: ReadonlyMap<string, Block> = new Map();
+
 type Path = { nodes: readonly Node[]; turns: readonly Turn[]; spawned: readonly SpawnedSession[] };
 
 /**
@@ -63,19 +66,20 @@ export function* blocksOfPath({ nodes, turns, spawned }: Path): Generator<undefi
   const blocks: Block[] = [];
   let reachedTip: string | null = null;
   let labelledTurn: string | null = null;
-  for (const [index, node] of nodes.entries()) {
+  for (let index = 0; index < nodes.length; index += 1) {
+    const node = nodes[index]!;
     if (index > 0 && index % nodesPerSlice === 0) yield;
-    const started = spawnedByTurn.get(node.turn ?? "") ?? [];
+    const started = spawnedByTurn.get(node.turn ?? "") ?? noSessions;
     while (started[0] !== undefined && started[0].createdAt < node.at) blocks.push(sessionBlock(started.shift()!));
     const ownTurn = node.turn === null ? undefined : turnsById.get(node.turn);
     const isFirstAnswer = node.author === "agent" && ownTurn !== undefined && ownTurn.id !== labelledTurn;
-    addParts(blocks, node, new Map(), isFirstAnswer ? speakerOf(ownTurn) : null);
+    addParts(blocks, node, noRunning, isFirstAnswer ? speakerOf(ownTurn) : null);
     if (isFirstAnswer) labelledTurn = ownTurn.id;
     if (ownTurn?.tip === node.id) reachedTip = ownTurn.id;
     const turn = nodes[index + 1]?.turn === node.turn ? undefined : ownTurn;
     if (turn === undefined) continue;
     // If the path leaves the turn early, its later sub-sessions belong to another branch.
-    if (turn.tip === node.id) blocks.push(...started.map(sessionBlock));
+    if (turn.tip === node.id && started.length > 0) blocks.push(...started.map(sessionBlock));
     // A path that leaves the turn early does not have its end.
     if (turn.endedAt !== null && (turn.tip === null || reachedTip === turn.id)) blocks.push(...turnBlocks(turn));
   }
@@ -132,9 +136,11 @@ export function speakersOf(turns: readonly Turn[]): ReadonlySet<string> {
  */
 export function addParts(blocks: Block[], node: Node, running: ReadonlyMap<string, Block>, by: string | null = null): void {
   const first = blocks.length;
-  node.parts.forEach((part, index) => addPart(blocks, { id: `${node.id}.${index}`, node, part }, running));
+  for (let index = 0; index < node.parts.length; index += 1)
+    addPart(blocks, { id: `${node.id}.${index}`, node, part: node.parts[index]! }, running);
   const block = blocks[first];
-  if (by !== null && block !== undefined) blocks[first] = { ...block, by };
+  // Nobody else has the new block yet.
+  if (by !== null && block !== undefined) block.by = by;
 }
 
 const textKinds = { user: "user", agent: "text", tool: "note", note: "note" } as const;

@@ -27,11 +27,14 @@ export function canvasSurface(
   { state, onImages, ...canvasOptions }: SurfaceOptions & Pick<CanvasOptions, "joinsEmoji">,
   size = () => ({ columns: renderer.width, rows: renderer.height }),
 ): Surface {
-  const draw = () => (renderer.isDestroyed ? undefined : canvas.requestRender());
+  const draw = () => {
+    if (renderer.isDestroyed) return;
+    if (canvas.parent === null) renderer.root.add(canvas);
+    canvas.requestRender();
+  };
   const images = new Images(renderer, { onReady: draw, onProblem: (block, problem) => onImages({ type: "not drawn", block, problem }) });
   const drawImages: CanvasOptions["drawImages"] = (buffer, visible) => images.draw(buffer, visible);
   const canvas = new Canvas(renderer, { ...canvasOptions, renderFrame: () => renderFrame(state()), drawImages });
-  renderer.root.add(canvas);
   const reportImages = () => {
     const canDraw = drawsImages(renderer);
     if (canDraw !== state().images.canDraw) onImages({ type: "images", canDraw });

@@ -10,6 +10,7 @@ import {
   doctorReport,
   knownLimit,
   modelInfo,
+  modelSummary,
   role,
   roleList,
   settings,
@@ -22,6 +23,11 @@ import { inDirectory, optionalFlag, type Method } from "./method.ts";
 export const setupMethods = {
   "agents.list": { params: {}, result: z.array(agentInfo), summary: "Lists the agents that can take a turn here." },
   "models.list": { params: {}, result: z.array(modelInfo), summary: "Lists the known models, and whether they can be used." },
+  "models.show": {
+    params: { model: is.name.nullable() },
+    result: modelSummary.nullable(),
+    summary: "Returns one model, much faster than the list. Null is the default model. The result is null for an unknown name.",
+  },
   "auth.status": { params: {}, result: z.array(vendorAuth), summary: "Returns the source of each vendor's key, never the key." },
   "skills.list": {
     params: inDirectory,

@@ -21,11 +21,23 @@ export type RowOf<Entity, C extends Columns<keyof C>> = {
       : Entity[F];
 };
 
+type ColumnList = readonly (readonly [field: string, column: Column])[];
+const columnLists = new WeakMap<object, ColumnList>();
+
+/** The columns as a list, made once: a long session has thousands of rows. */
+function listOf(columns: object): ColumnList {
+  const list = columnLists.get(columns) ?? Object.entries<Column>(columns as Columns<string>);
+  columnLists.set(columns, list);
+  return list;
+}
+
 /** The fields of a row, with JSON parsed. */
 export function readFields<Entity, C extends Columns<keyof C>>(columns: C, row: RowOf<Entity, C>): Pick<Entity, keyof C & keyof Entity> {
   const stored = row as Record<string, unknown>;
   const fields: Record<string, unknown> = {};
-  for (const [field, { column, isJson, isOptional }] of Object.entries<Column>(columns)) {
+  const list = listOf(columns);
+  for (let index = 0; index < list.length; index += 1) {
+    const [field, { column, isJson, isOptional }] = list[index]!;
     const value = stored[column];
     if (value === null && isOptional) continue;
     fields[field] = isJson && typeof value === "string" ? JSON.parse(value) : value;

@@ -52,14 +52,14 @@ const olderPolicy: Partial<Turn["policy"]> = { addDirs: [] };
 /** Without `below`: `readTurns` adds it. */
 export function toTurn(row: TurnRow): Turn {
   const fields = readFields<Turn, typeof turnColumns>(turnColumns, row);
-  return {
-    ...fields,
-    policy: { ...olderPolicy, ...fields.policy },
+  // Adds to the new object in place, because a long session has thousands of turns.
+  return Object.assign(fields, {
+    policy: fields.policy.addDirs === undefined ? { ...olderPolicy, ...fields.policy } : fields.policy,
     session: row.session_id,
     parent: row.parent_id,
     tip: row.tip_id,
     ...toSpent(row),
-  };
+  });
 }
 
 /** The turn as it was when it started, so that a replayed `turn.started` equals the first one. */

@@ -42,6 +42,7 @@ export function readTurns(db: Db, rows: readonly TurnRow[]): Turn[] {
     )
     select b.root, t.started_at, t.input, t.output, t.cache_read, t.cache_write, t.cost_usd, t.unpriced
     from subtree b join sessions s on s.id = b.id join turns t on t.session = s.n`;
+  if (subTurns.length === 0) return rows.map(toTurn);
   const subTurnsByRoot = Map.groupBy(subTurns, ({ root }) => root);
   return rows.map((row) => {
     const duringTurn = (subTurnsByRoot.get(row.session_id) ?? []).filter(
