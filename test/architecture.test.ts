@@ -39,8 +39,9 @@ const mayImport: Record<string, string[]> = {
   engine: [...layer0, "store", "roles"],
   hub: layer0,
   mcp: layer0,
+  acp: layer0,
   tui: layer0,
-  cli: [...layer0, "hub", "mcp", "tui"],
+  cli: [...layer0, "hub", "mcp", "acp", "tui"],
   app: [
     ...layer0,
     "config",

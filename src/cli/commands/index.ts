@@ -77,6 +77,7 @@ const commandGroups: readonly { title: string | null; entries: readonly CommandE
     entries: [
       { names: ["hub"], load: async () => (await import("./serve/hub.ts")).hub },
       { names: ["mcp"], load: async () => (await import("./serve/mcp.ts")).mcp },
+      { names: ["acp"], load: async () => (await import("./serve/acp.ts")).acp },
     ],
   },
   {

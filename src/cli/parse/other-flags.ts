@@ -95,11 +95,7 @@ export const otherFlags: readonly OtherFlag[] = [
   },
   { typed: ["--list-models"], problem: "that is a command", hint: "skein models" },
   { typed: ["--list-sessions"], problem: "that is a command", hint: "skein list" },
-  {
-    typed: ["--acp", "--experimental-acp"],
-    problem: "skein can't be an ACP agent yet",
-    hint: "it drives agents over ACP (docs/OTHER-AGENTS.md)",
-  },
+  { typed: ["--acp", "--experimental-acp"], problem: "that is a command", hint: "skein acp" },
   {
     typed: ["-b"],
     only: ["use"],

@@ -49,7 +49,7 @@ test("another program's words become ours, and the rest of the line stays", () =
   expect(translateWords(["LS"])).toEqual(["list"]);
   expect(translateWords(["serve", "--port", "5"])).toEqual(["hub", "start", "--port", "5"]);
   expect(translateWords(["frobnicate"])).toBeNull();
-  expect(() => translateWords(["acp"])).toThrow("skein can't be an ACP agent yet");
+  expect(() => translateWords(["share"])).toThrow("skein uploads nothing");
 });
 
 test("another program's flag becomes ours with its value, or its refusal names the flag to use", async () => {

@@ -62,11 +62,7 @@ export const otherWords: readonly OtherWord[] = [
     problem: "skein stores no key and no sign-in",
     hint: "unset the variable that `skein auth status` names, or sign out of the agent itself: claude auth logout, codex logout",
   },
-  {
-    typed: ["acp"],
-    problem: "skein can't be an ACP agent yet",
-    hint: "it drives agents over ACP (docs/OTHER-AGENTS.md); an editor can use it as tools: skein mcp install zed",
-  },
+  { typed: ["acp serve", "acp-server", "agent stdio"], means: "acp" },
   {
     typed: ["web"],
     problem: "there is no web page yet",

@@ -12,6 +12,8 @@ export type InstallClient = {
   /** The key of the table with all servers. */
   servers: string;
   entry: (server: ServerCommand) => Entry;
+  /** The command of skein in the entry. Default: mcp. */
+  command?: "mcp" | "acp";
   /** A remark for the user. */
   note?: string;
 };

@@ -88,7 +88,7 @@ async function openFile(client: InstallClient, file: string) {
   const servers = client.servers in value ? value[client.servers] : {};
   if (!isRecord(servers)) throw new Fault("config", `${file} does not have the layout of ${client.title}`, notChangedHint);
   const existing = servers[serverName];
-  if (existing !== undefined && !isSkeinEntry(existing))
+  if (existing !== undefined && !isSkeinEntry(existing, client.command ?? "mcp"))
     throw new Fault("config", `${file} has another server called ${serverName}`, { hint: "rename or remove that server first" });
   return { editor, before, bom, text, value, path, existing };
 }
@@ -129,10 +129,11 @@ function requireContent(content: Record<string, unknown>, expected: Record<strin
   });
 }
 
-/** True if the entry starts `skein mcp`, also if the user wrote it by hand. */
-function isSkeinEntry(entry: unknown): entry is Entry {
+/** True if the entry starts skein with this command, also if the user wrote it by hand. Some clients have one text for all words. */
+function isSkeinEntry(entry: unknown, command: string): entry is Entry {
   if (!isRecord(entry)) return false;
-  return [entry["command"], entry["args"]].flat().includes("mcp");
+  const words = [entry["command"], entry["args"]].flat().flatMap((word) => (typeof word === "string" ? word.split(" ") : []));
+  return words.includes(command);
 }
 
 /** Keeps the user's changes to skein's entry: other keys, more arguments after skein's, other values of variables. */

@@ -1,7 +1,7 @@
 // skein mcp: serves agents, models and sessions as MCP tools to another program, over stdio or HTTP.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { cacheConnections } from "../../../mcp/server/connections.ts";
+import { cacheConnections } from "./connections.ts";
 import type { McpServerDeps } from "../../../mcp/server/mcp-server.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
@@ -73,8 +73,8 @@ async function install(args: Args, ctx: CommandContext): Promise<number> {
     ...(args.flags["toolset"] === undefined ? [] : ["--toolset", toolset]),
     ...(handBack === undefined ? [] : ["--hand-back-after", String(handBack)]),
   ];
-  const { installServer } = await import("./mcp-install.ts");
-  return installServer(args, ctx, { project, serverArgs });
+  const [{ installServer }, { installClients }] = await Promise.all([import("./install.ts"), import("../../../mcp/install/clients.ts")]);
+  return installServer(args, ctx, { command: "mcp", clients: installClients, project, serverArgs });
 }
 
 async function createServerDeps(args: Args, ctx: CommandContext): Promise<McpServerDeps> {

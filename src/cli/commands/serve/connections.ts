@@ -1,6 +1,6 @@
 // Keeps one Api per directory while the Api answers. If its hub has exited, the next call finds or starts another hub.
-import type { Api } from "../../protocol/api/api.ts";
-import { Fault } from "../../protocol/api/error.ts";
+import type { Api } from "../../../protocol/api/api.ts";
+import { Fault } from "../../../protocol/api/error.ts";
 
 type Connect = (directory: string) => Promise<Api>;
 

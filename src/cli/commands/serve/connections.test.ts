@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { Api } from "../../protocol/api/api.ts";
-import { Fault } from "../../protocol/api/error.ts";
+import type { Api } from "../../../protocol/api/api.ts";
+import { Fault } from "../../../protocol/api/error.ts";
 import { cacheConnections } from "./connections.ts";
 
 /** Hubs whose connection can be lost; `connected` lists the connections. */

@@ -1,23 +1,32 @@
-// skein mcp install: adds skein to the configuration file of an MCP client, or removes it.
+// skein mcp install and skein acp install: adds skein to the configuration file of another program, or removes it.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { nearestWord } from "../../../kit/text/nearest-word.ts";
-import { installClients, type InstallClient, type ServerCommand } from "../../../mcp/install/clients.ts";
+import type { InstallClient, ServerCommand } from "../../../mcp/install/clients.ts";
 import { applyInstall, planInstall, planRemoval, type InstallOutcome } from "../../../mcp/install/install.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";
 import { printReport } from "../report-command.ts";
 
-/** `project` selects the configuration file of a project; null selects the user's. `serverArgs` are added to `skein mcp`. */
-export type InstallOptions = { project: string | null; serverArgs: string[] };
+export type InstallOptions = {
+  command: "mcp" | "acp";
+  clients: readonly InstallClient[];
+  /** Selects the configuration file of a project; null selects the user's. */
+  project: string | null;
+  /** Arguments after the command. */
+  serverArgs: string[];
+};
 
-export async function installServer(args: Args, ctx: CommandContext, { project, serverArgs }: InstallOptions): Promise<number> {
-  const client = findClient(args.positionals[1]);
+export async function installServer(args: Args, ctx: CommandContext, options: InstallOptions): Promise<number> {
+  const { command, project, serverArgs } = options;
+  const client = findClient(args.positionals[1], options);
   const file =
     project !== null && client.projectFile !== null ? client.projectFile(project) : client.file({ ...ctx, platform: process.platform });
-  const mcpArgs = [...(project !== null && client.projectFile === null ? ["--project", project] : []), ...serverArgs];
+  const commandArgs = [...(project !== null && client.projectFile === null ? ["--project", project] : []), ...serverArgs];
   const isRemoval = args.flags["remove"] === true;
-  const plan = isRemoval ? await planRemoval(client, file) : await planInstall(client, file, await createServerCommand(ctx, mcpArgs));
+  const plan = isRemoval
+    ? await planRemoval(client, file)
+    : await planInstall(client, file, await createServerCommand(ctx, [command, ...commandArgs]));
   const isDryRun = args.flags["print"] === true;
   const { backup } = isDryRun ? { backup: null } : applyInstall(plan);
   const { outcome, snippet } = plan;
@@ -33,20 +42,20 @@ export async function installServer(args: Args, ctx: CommandContext, { project, 
   });
 }
 
-function findClient(name: string | undefined): InstallClient {
-  const names = installClients.map((client) => client.name);
-  if (name === undefined) throw new Fault("usage", `mcp install needs a client: ${names.join(", ")}`);
-  const client = installClients.find((candidate) => candidate.name === name);
+function findClient(name: string | undefined, { command, clients }: InstallOptions): InstallClient {
+  const names = clients.map((client) => client.name);
+  if (name === undefined) throw new Fault("usage", `${command} install needs a client: ${names.join(", ")}`);
+  const client = clients.find((candidate) => candidate.name === name);
   if (client !== undefined) return client;
   const nearest = nearestWord(name, names);
   const hint = nearest === null ? {} : { hint: `did you mean "${nearest}"?` };
-  throw new Fault("usage", `mcp install takes ${names.join(", ")}, not "${name}"`, hint);
+  throw new Fault("usage", `${command} install takes ${names.join(", ")}, not "${name}"`, hint);
 }
 
-async function createServerCommand(ctx: CommandContext, serverArgs: string[]): Promise<ServerCommand> {
+async function createServerCommand(ctx: CommandContext, skeinArgs: string[]): Promise<ServerCommand> {
   const [command, ...prefix] = stableCommand(ctx.selfCommand);
   const variables = await listVariables(ctx);
-  return { command: command!, args: [...prefix, "mcp", ...serverArgs], variables, path: ctx.env["PATH"] ?? "" };
+  return { command: command!, args: [...prefix, ...skeinArgs], variables, path: ctx.env["PATH"] ?? "" };
 }
 
 /** Prefers the script bin/skein, because it finds its Bun even after Bun was updated. */

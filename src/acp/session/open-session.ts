@@ -1,0 +1,336 @@
+// One session that a client has open: follows its events, takes prompts, and holds the options of the next turns. Events come
+// from the hub, whichever process runs the turn, so that other front ends see and stop the same turns.
+import {
+  RequestError,
+  type ContentBlock,
+  type PromptResponse,
+  type SessionConfigOption,
+  type SessionModeState,
+  type SessionUpdate,
+} from "@agentclientprotocol/sdk";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { Api } from "../../protocol/api/api.ts";
+import { Fault, messageOf } from "../../protocol/api/error.ts";
+import { configuredPolicy, configuredTurn } from "../../protocol/api/turn-options.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { rpcCodes } from "../server/request-errors.ts";
+import { readPrompt, type PromptContent } from "../updates/read-prompt.ts";
+import { SessionUpdates } from "../updates/session-updates.ts";
+import type { Client } from "./client.ts";
+import { availableCommands, findCommand } from "./commands.ts";
+import { changeOption, initialChoices, modesOf, optionsOf, readOffer, type Choices, type Offer } from "./config-options.ts";
+import { Questions } from "./questions.ts";
+import { startTurn, stopReasonOf, turnParams, type TurnEnded, type TurnTask } from "./start-turn.ts";
+import { UsageMeter } from "./usage-meter.ts";
+
+export type OpenSessionDeps = {
+  session: Session;
+  /** Returns an Api that answers. Connects again if the hub was restarted. */
+  connect: () => Promise<Api>;
+  client: Client;
+  /** Directories besides the project that belong to the work. */
+  addDirs: string[];
+  log: (line: string) => void;
+};
+
+/** A prompt that has not been answered. `turn` is null until the turn has started. */
+type PromptRun = { isCancelled: boolean; turn: string | null; ended: PromiseWithResolvers<TurnEnded> };
+
+type Follower = { feed: AsyncIterator<Event>; isStopped: boolean };
+
+const maxTitle = 80;
+/** Ends of turns that are remembered for a prompt whose turn ended before its start was confirmed. */
+const maxEnded = 20;
+
+export class OpenSession {
+  readonly #deps: OpenSessionDeps;
+  readonly #updates: SessionUpdates;
+  readonly #questions: Questions;
+  readonly #ended = new Map<string, TurnEnded>();
+  #session: Session;
+  #api: Api;
+  #offer: Offer;
+  #choices: Choices;
+  #usage = new UsageMeter();
+  #seq = 0;
+  #title: string | null = null;
+  #follower: Follower | null = null;
+  #run: PromptRun | null = null;
+
+  private constructor(deps: OpenSessionDeps, api: Api, offer: Offer, choices: Choices) {
+    this.#deps = deps;
+    this.#session = deps.session;
+    this.#api = api;
+    this.#offer = offer;
+    this.#choices = choices;
+    this.#updates = new SessionUpdates(deps.session.directory);
+    this.#questions = new Questions(deps.session.id, deps.client);
+  }
+
+  static async open(deps: OpenSessionDeps): Promise<OpenSession> {
+    const api = await deps.connect();
+    const [offer, settings] = await Promise.all([readOffer(api), api.config.values()]);
+    return new OpenSession(deps, api, offer, initialChoices(deps.session, configuredPolicy(settings).name, offer));
+  }
+
+  get id(): string {
+    return this.#session.id;
+  }
+
+  get api(): Api {
+    return this.#api;
+  }
+
+  get state(): { modes: SessionModeState; configOptions: SessionConfigOption[] } {
+    return { modes: modesOf(this.#choices), configOptions: optionsOf(this.#choices, this.#offer) };
+  }
+
+  nodeOf(messageId: string): string {
+    return this.#updates.nodeOf(messageId);
+  }
+
+  /** Reads the session up to now. With `isRepeated` the client gets all of it as updates. */
+  async read({ isRepeated }: { isRepeated: boolean }): Promise<void> {
+    const view = await this.#api.session.show({ session: this.id });
+    this.#session = view.session;
+    this.#seq = view.seq;
+    this.#usage = new UsageMeter(view.turns, view.nodes);
+    const updates = this.#updates.replay(view);
+    if (isRepeated) for (const update of updates) await this.#send(update);
+  }
+
+  /** Call it after the answer that names the session: clients ignore updates of a session that they don't know. */
+  async announce(): Promise<void> {
+    await this.#send({ sessionUpdate: "available_commands_update", availableCommands });
+    await this.#sendTitle();
+    await this.#sendUsage();
+    for (const ask of await this.#api.ask.list({ session: this.id })) this.#questions.onOpened(this.#api, ask);
+    this.#follow();
+  }
+
+  async setOption(id: string, value: string): Promise<void> {
+    const choices = changeOption(this.#choices, id, value);
+    const settings = await this.#api.config.values();
+    const { directory } = this.#session;
+    const policy = configuredPolicy(settings, choices.policy);
+    const { agent, model } = choices;
+    await this.#api.turn.check({ ...configuredTurn(settings), agent, model, policy, isNew: false, directory });
+    this.#choices = choices;
+    if (id === "agent") this.#offer = await readOffer(this.#api);
+  }
+
+  /** Tells the client about a change of the policy by its other name. */
+  async sendMode(): Promise<void> {
+    await this.#send({ sessionUpdate: "current_mode_update", currentModeId: this.#choices.policy });
+  }
+
+  async sendOptions(): Promise<void> {
+    await this.#send({ sessionUpdate: "config_option_update", configOptions: this.state.configOptions });
+  }
+
+  /** Takes one prompt at a time. The turn continues if the client disconnects; only a cancellation stops it. */
+  async prompt(blocks: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
+    if (this.#run !== null) throw new RequestError(rpcCodes.invalidRequest, "a prompt of this session is not answered yet");
+    const content = readPrompt(blocks, this.#session.directory);
+    const run: PromptRun = { isCancelled: false, turn: null, ended: Promise.withResolvers() };
+    run.ended.promise.catch(() => {}); // `#takeTurn` may not wait for it yet
+    this.#run = run;
+    const onAbort = () => {
+      if (signal.reason instanceof RequestError) void this.cancel(); // else the connection was closed
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await this.#takePrompt(run, content);
+    } catch (error) {
+      const isLost = error instanceof Fault && error.code === "connection-lost";
+      if (run.isCancelled && !isLost) return { stopReason: "cancelled" };
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#run = null;
+    }
+  }
+
+  /** Stops the turn of the client's prompt. The prompt is answered when the turn has ended. */
+  async cancel(): Promise<void> {
+    const run = this.#run;
+    if (run === null) return;
+    run.isCancelled = true;
+    this.#questions.close();
+    await this.#stopTurn();
+  }
+
+  /** Cancels the client's prompt and stops following. Turns of other front ends continue. */
+  async close(): Promise<void> {
+    await this.cancel();
+    this.disconnect();
+  }
+
+  /** Stops following. A turn continues. */
+  disconnect(): void {
+    this.#questions.close();
+    const follower = this.#follower;
+    this.#follower = null;
+    if (follower === null) return;
+    follower.isStopped = true;
+    // Errors of an abandoned feed are ignored.
+    follower.feed.return?.().catch(() => {});
+  }
+
+  async #takePrompt(run: PromptRun, content: PromptContent): Promise<PromptResponse> {
+    if (this.#follower === null) {
+      this.#api = await this.#deps.connect();
+      this.#follow();
+    }
+    const command = findCommand(content.text);
+    const outcome = command === null ? null : await command({ api: this.#api, session: this.#session });
+    if (outcome !== null && "message" in outcome) {
+      await this.#sendText(outcome.message);
+      return { stopReason: "end_turn" };
+    }
+    let task: TurnTask = outcome === null ? { prompt: content.text, images: content.images } : { ...outcome, images: [] };
+    for (;;) {
+      const ended = await this.#takeTurn(run, task);
+      if (ended === null || run.isCancelled) return { stopReason: "cancelled" };
+      if (ended.turn.status !== "needs-input" || !(await this.#askAfterTurn(ended))) {
+        const { promptNode } = this.#updates;
+        const meta = { turn: ended.turnId, ...(promptNode === null ? {} : { messageId: promptNode }) };
+        return { stopReason: run.isCancelled ? "cancelled" : stopReasonOf(ended), _meta: { skein: meta } };
+      }
+      task = { prompt: null, images: [] };
+    }
+  }
+
+  /** Null if the prompt was cancelled before the turn started. */
+  async #takeTurn(run: PromptRun, task: TurnTask): Promise<TurnEnded | null> {
+    const { client, addDirs } = this.#deps;
+    const setup = { session: this.id, choices: this.#choices, addDirs, canWaitForAnswers: client.canElicit() };
+    const params = await turnParams(this.#api, task, setup);
+    if (run.isCancelled) return null;
+    if (task.prompt !== null) this.#updates.expectPrompt(task.prompt);
+    run.ended = Promise.withResolvers();
+    run.ended.promise.catch(() => {});
+    run.turn = await startTurn(this.#api, params);
+    if (run.isCancelled) await this.#stopTurn();
+    const ended = await this.#whenEnded(run);
+    run.turn = null;
+    return ended;
+  }
+
+  /** Also waits for the turn that continues the first one after a vendor's limit. */
+  async #whenEnded(run: PromptRun): Promise<TurnEnded> {
+    for (;;) {
+      const ended = this.#ended.get(run.turn ?? "") ?? (await run.ended.promise);
+      if (ended.next === undefined || run.isCancelled) return ended;
+      run.ended = Promise.withResolvers();
+      run.ended.promise.catch(() => {});
+      run.turn = ended.next.id;
+    }
+  }
+
+  /** A stopped turn reports its end itself. One that waits for a limit has not started, so it is withdrawn. */
+  async #stopTurn(): Promise<void> {
+    try {
+      const run = this.#run;
+      const pending = run?.turn === undefined || run.turn === null ? null : await this.#withdraw(run.turn);
+      if (pending) run?.ended.reject(new Fault("usage", "the turn was withdrawn"));
+      else await this.#api.turn.cancel({ session: this.id });
+    } catch (error) {
+      // The turn has ended meanwhile, or the connection is lost. Following the session shows which.
+      if (!(error instanceof Fault)) throw error;
+    }
+  }
+
+  async #withdraw(turn: string): Promise<boolean> {
+    const pending = await this.#api.turn.pending({ session: this.id });
+    return pending.some(({ id }) => id === turn) && (await this.#api.turn.withdraw({ pending: turn })) !== null;
+  }
+
+  /** Asks the questions that ended a turn. True if the turn can go on: all of them are answered. */
+  async #askAfterTurn({ turnId }: TurnEnded): Promise<boolean> {
+    const asks = (await this.#api.ask.list({ session: this.id })).filter(({ turn }) => turn === turnId);
+    for (const ask of asks) {
+      if (await this.#questions.ask(this.#api, ask)) continue;
+      const choices = ask.options.map((option) => `\n- ${option}`).join("");
+      if (ask.call !== null) await this.#sendText(`${ask.question}${choices}`);
+      return false;
+    }
+    return asks.length > 0;
+  }
+
+  #follow(): void {
+    if (this.#follower !== null) return;
+    const events = this.#api.turn.watch({ session: this.id, afterSeq: this.#seq, until: "never" });
+    const follower: Follower = { feed: events[Symbol.asyncIterator](), isStopped: false };
+    this.#follower = follower;
+    void this.#readFeed(follower).catch((error: unknown) => {
+      if (this.#follower === follower) this.#follower = null;
+      if (follower.isStopped) return;
+      this.#run?.ended.reject(error);
+      if (!(error instanceof Fault)) this.#deps.log(`session ${this.id} is no longer followed: ${messageOf(error)}`);
+    });
+  }
+
+  async #readFeed(follower: Follower): Promise<void> {
+    for (;;) {
+      const { value, done } = await follower.feed.next();
+      if (follower.isStopped) return;
+      if (done === true) throw new Fault("connection-lost", "the hub ended the session's events");
+      this.#seq = value.seq;
+      await this.#handle(value);
+    }
+  }
+
+  /** Resolves when the client has taken all updates, so that a slow client slows down only its own feed. */
+  async #handle(event: Event): Promise<void> {
+    for (const update of this.#updates.read(event)) await this.#send(update);
+    if (event.type === "turn.started" || event.type === "turn.ended") await this.#adopt(event.session);
+    if (event.type === "warning.raised") await this.#sendWarning(event.message);
+    if (event.type === "ask.opened") this.#questions.onOpened(this.#api, event.ask);
+    if (event.type === "ask.closed") this.#questions.onClosed(event.ask);
+    this.#usage.read(event);
+    await this.#sendUsage();
+    if (event.type !== "turn.ended") return;
+    this.#ended.set(event.turnId, event);
+    for (const turn of [...this.#ended.keys()].slice(0, -maxEnded)) this.#ended.delete(turn);
+    if (this.#run?.turn === event.turnId) this.#run.ended.resolve(event);
+  }
+
+  /** Another front end may have changed the agent, the model or the name. */
+  async #adopt(session: Session): Promise<void> {
+    this.#session = session;
+    await this.#sendTitle();
+    const choices = initialChoices(session, this.#choices.policy, this.#offer);
+    if (Bun.deepEquals(choices, this.#choices)) return;
+    this.#choices = choices;
+    await this.sendOptions();
+  }
+
+  async #sendTitle(): Promise<void> {
+    const { name, task, updatedAt } = this.#session;
+    const title = name ?? (task === null ? null : oneLine(task, maxTitle));
+    if (title === null || title === this.#title) return;
+    this.#title = title;
+    await this.#send({ sessionUpdate: "session_info_update", title, updatedAt: new Date(updatedAt).toISOString() });
+  }
+
+  async #sendUsage(): Promise<void> {
+    const usage = this.#usage.update(this.#offer.models);
+    if (usage !== null) await this.#send({ sessionUpdate: "usage_update", ...usage });
+  }
+
+  async #sendWarning(text: string): Promise<void> {
+    if (this.#deps.client.hasNotices()) await this.#send({ sessionUpdate: "notice", severity: "warning", title: text });
+    else await this.#sendText(`Warning: ${text}`);
+  }
+
+  async #sendText(text: string): Promise<void> {
+    const messageId = crypto.randomUUID();
+    await this.#send({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: `${text}\n\n` }, messageId });
+  }
+
+  async #send(update: SessionUpdate): Promise<void> {
+    await this.#deps.client.update(this.id, update);
+  }
+}
