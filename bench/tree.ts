@@ -31,6 +31,13 @@ export function watchTree(root: number): { stop: () => Peak } {
   };
 }
 
+/** The memory of a process and all its descendants at this moment. */
+export function treeMemory(root: number): { rssBytes: number; pssBytes: number } {
+  const pids = [root];
+  for (const pid of pids) pids.push(...childrenOf(pid));
+  return { rssBytes: sum(pids, residentBytes), pssBytes: sum(pids, proportionalBytes) };
+}
+
 /** Processes with this text in their start environment. */
 export function processesWithEnv(marker: string): number[] {
   return processIds().filter((pid) => read(`/proc/${pid}/environ`).includes(marker));
