@@ -77,6 +77,7 @@ async function takeTask(run: RaceRun, racer: RacerRecord): Promise<TurnError | n
   try {
     const result = await run.context.delegate({
       ...delegateFields(run, racer),
+      role: run.record.wish.role ?? null,
       task,
       resumePrompt: null,
       call: `racer ${racer.key}`,

@@ -78,8 +78,11 @@ test("with --adopt-first-passing the others are stopped and the first passing ag
 }, 300_000);
 
 test("a race with a failed check exits with 10, and one that can't adopt without a check is refused", async () => {
-  await runRaceJourney(bothPass, async ({ skein }) => {
-    const failed = await skein.run(["race", "write", ...both, "--check", "exit 3"]);
+  await runRaceJourney(bothPass, async ({ skein, server }) => {
+    const unknown = await skein.run(["race", "write", ...both, "--role", "nobody"]);
+    expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('no role "nobody"')]);
+    const failed = await skein.run(["race", "write", ...both, "--check", "exit 3", "--role", "qa"]);
+    expect(server.main().every(({ text }) => text.includes("You are quality assurance"))).toBe(true);
     expect([failed.code, failed.err]).toEqual([10, expect.stringContaining("no agent passed the check")]);
     expect((await showRace(skein)).racers.map(({ check }) => check?.exitCode)).toEqual([3, 3]);
     const refused = await skein.run(["race", "write", ...both, "--adopt-first-passing"]);

@@ -22,8 +22,9 @@ export async function startRace(args: Args, ctx: CommandContext): Promise<number
   const { directory } = flags;
   const overrides = { ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: directory };
   const localApi = await ctx.api(overrides);
-  const { check, checkTimeoutMs, ...options } = buildTurn(flags, await localApi.config.values(), ctx);
-  const wish = { ...(await readRequest(args, ctx)), check, checkTimeoutMs };
+  const { check, checkTimeoutMs, role, ...options } = buildTurn(flags, await localApi.config.values(), ctx);
+  if (role !== undefined) await localApi.roles.find({ name: role.name, directory });
+  const wish = { ...(await readRequest(args, ctx)), check, checkTimeoutMs, role: role?.name ?? null };
   const turn = { ...options, check: null, checkTimeoutMs, race: { work: "run", wish } satisfies RaceTask };
   await localApi.turn.check({ ...turn, agent: wish.contestants[0]!.agent, isNew: true, directory });
   const api = flags.on("detach") ? await connectHubFor(ctx, overrides) : localApi;
@@ -49,7 +50,7 @@ function withoutAgents(args: Args): Args {
   return { ...args, flags };
 }
 
-async function readRequest(args: Args, ctx: CommandContext): Promise<Omit<RaceRequest, "check" | "checkTimeoutMs">> {
+async function readRequest(args: Args, ctx: CommandContext): Promise<Omit<RaceRequest, "check" | "checkTimeoutMs" | "role">> {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const contestants: Contestant[] = parseContestants(text("agent"), text("model"));
   return {

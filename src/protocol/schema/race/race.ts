@@ -17,6 +17,8 @@ const raceRequest = is.fields({
   /** A command that must exit with 0 in the worktree of an agent that ended ok; null: no check. */
   check: is.command.nullable().default(null),
   checkTimeoutMs: count.min(1).default(600_000),
+  /** The name of a role that every agent gets; null or missing: none. */
+  role: is.nameOrNull.optional(),
   /** Stops the others when the first agent passes, and adopts its work. */
   adoptFirstPassing: is.falseByDefault,
   /** Whether the worktrees get the uncommitted changes of the project. */
