@@ -82,7 +82,7 @@ export function createSessionWorktrees(ctx: AppContext, { worktrees, git }: Work
     choosePort: async (directory, taken) => choosePort(directory, taken),
     async open(record) {
       const at = repositoryOf(record);
-      return withCreationLock(`${at.gitDir}.creating`, async () => {
+      return withCreationLock(record.directory, { state: ctx.paths.state, onWait: ctx.warn }, async () => {
         if (conditionOf(record) === "complete") return false;
         await worktrees.open(at, { ...toOpened(record), onFiles: () => addIgnored(record) });
         return true;
