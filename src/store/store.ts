@@ -56,7 +56,7 @@ export type Store = {
   saveDraft: (lease: Lease, turn: string, draft: Draft) => Promise<void>;
   openOutput: (lease: Lease, call: string, source: string) => OutputSink;
   /** Stores the state of the running turn for `listTurns`. */
-  setState: (lease: Lease, state: "running" | "paused" | "asking") => Promise<void>;
+  setState: (lease: Lease, state: HeldState) => Promise<void>;
   openAsk: (lease: Lease, turn: string, request: AskRequest & { expiresAt: number | null }) => Promise<WriteResult<Ask>>;
   /** Throws `ask-closed` if the question is closed already. */
   closeAsk: (lease: Lease, id: string, close: AskClose) => Promise<WriteResult<Ask>>;
@@ -264,6 +264,9 @@ export type TurnClose = Omit<Partial<GivenTurnFields>, "id"> & {
   /** The pending turn that continues this one; stored in the same transaction. */
   next?: NewPendingTurn;
 };
+
+/** `retryAt`: the turn runs, and its request waits until then to be sent again. */
+export type HeldState = "running" | "paused" | "asking" | { retryAt: number };
 
 /** `key` is "text", "thinking" or the id of a running call. */
 export type Draft = { key: string; text: string };

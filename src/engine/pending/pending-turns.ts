@@ -16,7 +16,9 @@ export async function queueTurn(deps: EngineDeps, params: TurnStartParams): Prom
   const store = await deps.store();
   refuseArchived(await store.requireSession(params.session));
   if (params.prompt !== null && params.prompt.trim() === "") throw new Fault("usage", "the task is empty");
-  return store.queueTurn(params.session, { ...requestFields(deps, params), kind: "queued", wakeAt: null, credential: null });
+  const pending = await store.queueTurn(params.session, { ...requestFields(deps, params), kind: "queued", wakeAt: null, credential: null });
+  await deps.leaveToHub(params.session);
+  return pending;
 }
 
 type StoredRequest = Pick<NewPendingTurn, "request" | "caller" | "giveUpAt" | "attempt">;

@@ -6,7 +6,7 @@ import type { NewNode, Node } from "../../protocol/tree/node.ts";
 import type { AskRequest } from "../../protocol/api/ports.ts";
 import type { CliSessionStart, Turn } from "../../protocol/tree/turn.ts";
 import { addUsage, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
-import type { AskClose, Draft, Lease, NewTurn, Store, TurnClose, WriteResult } from "../../store/store.ts";
+import type { AskClose, Draft, HeldState, Lease, NewTurn, Store, TurnClose, WriteResult } from "../../store/store.ts";
 import type { Transcript } from "../../store/transcript.ts";
 import { createDrafts, type Drafts } from "./drafts.ts";
 
@@ -68,7 +68,7 @@ export class Recorder {
     return this.#publishStored(await this.#store.takeInputs(this.#lease, this.turn));
   }
 
-  async setState(state: "running" | "paused" | "asking"): Promise<void> {
+  async setState(state: HeldState): Promise<void> {
     await this.#store.setState(this.#lease, state);
   }
 

@@ -4,7 +4,7 @@ import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/a
 import { refuseArchived } from "../../protocol/api/archived.ts";
 import type { PendingTurn } from "../../protocol/api/control.ts";
 import { withResumeHint, type TurnError } from "../../protocol/api/error.ts";
-import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
+import type { Event, TransientEventBody, TurnOutcome } from "../../protocol/tree/event.ts";
 import { fireHook } from "./fire-hook.ts";
 import { refuseNesting } from "../../protocol/api/nesting.ts";
 import { isLimitError } from "../../protocol/limits/at-limit.ts";
@@ -307,7 +307,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   for await (const event of params.isCheckOnly ? [endedAtOnce] : agent.takeTurn(input, context)) {
     deadline.touch();
     await gate.whenOpen();
-    if (event.type === "transient") recorder.publishTransient(event.event);
+    if (event.type === "transient") await publishTransient(recorder, event.event);
     else if (event.type === "cli-session") await recorder.recordNativeId(event.id);
     else if (event.type === "end") end = event.end;
     else {
@@ -343,6 +343,15 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   if (isPlanning && (mayHaveChanged || end.status === "ok")) deps.setPlanner(session.project, session.id);
   if (params.outputFile !== null) await deps.copyTranscript(session, params.outputFile);
   return { turn: ended, session, next: pending, ...outcome };
+}
+
+/** A shorter wait is over before anyone reads it. */
+const shownWaitMs = 2_000;
+
+/** Also stores a wait for the vendor, so that other processes can show it. */
+async function publishTransient(recorder: Recorder, event: TransientEventBody): Promise<void> {
+  recorder.publishTransient(event);
+  if (event.type === "model.retried" && event.waitMs >= shownWaitMs) await recorder.setState({ retryAt: Date.now() + event.waitMs });
 }
 
 /** Undefined without a limit. */

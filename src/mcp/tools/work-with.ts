@@ -2,6 +2,7 @@
 import { Fault } from "../../protocol/api/error.ts";
 import type { AgentInfo } from "../../protocol/api/agents.ts";
 import type { RoleRequest } from "../../protocol/api/role.ts";
+import { defaultMaxRuns, type LoopTask } from "../../protocol/loops/check-options.ts";
 import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts";
 import { takeTurn } from "../turn/take-turn.ts";
 import { tool, type CallContext } from "./tool.ts";
@@ -9,12 +10,12 @@ import { tool, type CallContext } from "./tool.ts";
 export const createWorkWith = (agentNames: readonly string[]) =>
   tool("work_with", {
     description: `Have another coding agent (${agentNames.join(", ")}) work on this project. It gets the session's conversation. If status is running, call wait_session.`,
-    async run({ agent, task, session_id, role, reasoning_effort, check, context }, ctx) {
+    async run({ agent, task, session_id, role, reasoning_effort, check, until, queue, context }, ctx) {
       const paths = resolveContextPaths(context, ctx);
       const { agent: name, ...effort } = await resolveEffort(agent, reasoning_effort, ctx);
-      const turn = { appendSystem: pathsText(paths), ...roleParam(role), ...effort, ...checkParam(check) };
+      const turn = { appendSystem: pathsText(paths), ...roleParam(role), ...effort, ...checkParam(check), ...loopParam(until) };
       try {
-        return await takeTurn({ sessionId: session_id, prompt: task, agent: name, turn }, ctx);
+        return await takeTurn({ sessionId: session_id, prompt: task, agent: name, turn, queue }, ctx);
       } catch (error) {
         throw error instanceof Fault && error.code === "model-api-only" ? apiOnly(error, agentNames) : error;
       }
@@ -29,6 +30,12 @@ function roleParam(role: string | undefined): { role?: RoleRequest } {
 /** A check in the user's config applies if the call names none. */
 function checkParam(check: string | undefined): { check?: string } {
   return check === undefined || check.trim() === "" ? {} : { check };
+}
+
+/** The command of the loop is its check. */
+function loopParam(until: string | undefined): { loop?: LoopTask; check?: null } {
+  if (until === undefined || until.trim() === "") return {};
+  return { loop: { until, maxRuns: defaultMaxRuns, fresh: false, agents: [] }, check: null };
 }
 
 function pathsText(paths: ContextPath[]): string | null {

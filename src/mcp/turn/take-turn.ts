@@ -1,10 +1,13 @@
 // Starts a turn for a caller in a named session, or collects its latest turn, and follows it until the caller's time
 // limit. Checks a new turn before it writes anything. The turn runs in the hub.
+import { oneLine } from "../../kit/text/cut-text.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
+import type { PendingTurn, TurnInfo } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { configuredTurn } from "../../protocol/api/turn-options.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { waitingText } from "../../protocol/limits/clock-time.ts";
+import { sessionIdentifier, type Session, type Turn } from "../../protocol/tree/turn.ts";
 import { findRunningTurn, followTurn, type FollowOptions, type FollowResult } from "./follow-turn.ts";
 import type { ToolAnswer, CallContext } from "../tools/tool.ts";
 import { readOpenCalls } from "./open-calls.ts";
@@ -19,6 +22,8 @@ export type TakeTurnRequest = {
   model?: string;
   /** Overrides the configured options. */
   turn: Partial<Omit<TurnStartParams, "session" | "prompt" | "agent" | "model" | "asks">>;
+  /** Queues the turn if the session is busy. */
+  queue?: boolean | undefined;
   /** Opens the session if there is none of that name. Default: an empty one. */
   open?: () => Promise<Session>;
   /** Called once the session exists, before the turn starts. */
@@ -32,8 +37,11 @@ export async function takeTurn(request: TakeTurnRequest, ctx: CallContext): Prom
   const asks: TurnStartParams["asks"] = caller.elicitation === null ? { how: "later" } : { how: "wait", limitMs: settings.askTimeoutMs };
   const turn = { ...configuredTurn(settings), asks, agent, model, ...request.turn };
   const existing = await findSession(api, request.sessionId, directory);
-  if (existing !== null) await refuseBusy(api, existing, request.sessionId);
+  const busy = existing === null ? null : await findBusyTurn(api, existing);
+  if (busy !== null && request.queue !== true) throw busyFault(busy, request.sessionId);
   await api.turn.check({ ...turn, isNew: existing === null, directory });
+  if (busy !== null)
+    return queuedAnswer(await api.turn.queue({ ...turn, ...later, session: busy.session.id, prompt: request.prompt }), busy.session);
   const session = existing ?? (await (request.open?.() ?? openSession(request, turn, ctx)));
   await request.prepare?.(session);
   const events = api.turn.start({ ...turn, session: session.id, prompt: turn.team === null && turn.race === null ? request.prompt : null });
@@ -42,18 +50,22 @@ export async function takeTurn(request: TakeTurnRequest, ctx: CallContext): Prom
 
 /**
  * The answer of a call. An event has the turn with its usage at that moment, so a turn that still runs is read again. The turn
- * that continues a killed one takes its place, also before it has started.
+ * that continues one after a limit, or after its hub was stopped or killed, takes its place, also before it has started.
  */
 async function answerOf(api: Api, followed: FollowResult): Promise<ToolAnswer<TurnOutput>> {
-  const { turn, how } = followed;
-  const isKilled = turn?.status === "killed" && how === "running";
-  if (turn === null || (turn.endedAt !== null && !isKilled)) return turnAnswer(followed);
+  const { turn } = followed;
+  if (turn === null || turn.status === "ok") return turnAnswer(followed);
   const running = await findRunningTurn(api, followed.session);
-  if (isKilled && running?.pending?.kind === "continued") {
-    const { problem } = running.pending;
-    return turnAnswer({ ...followed, turn: running.turn, activity: problem ?? "will continue after the hub was killed" });
-  }
-  return turnAnswer(running?.turn.id === turn.id ? { ...followed, turn: running.turn } : followed);
+  if (turn.endedAt === null) return turnAnswer(running?.turn.id === turn.id ? { ...followed, turn: running.turn } : followed);
+  const pending = running?.pending;
+  if (running === undefined || pending === undefined || pending.kind === "queued") return turnAnswer(followed);
+  const activity = pending.problem ?? (pending.kind === "waiting" ? waitText(turn, pending.wakeAt) : "will continue in the next hub");
+  return turnAnswer({ ...followed, turn: { ...running.turn, endedAt: null }, activity });
+}
+
+function waitText({ error }: Turn, wakeAt: number | null): string {
+  const wait = wakeAt === null ? "waiting" : waitingText(wakeAt, Date.now());
+  return error === null ? wait : `${wait}: ${oneLine(error.message, 200)}`;
 }
 
 /** Null if there is no such session. */
@@ -81,13 +93,26 @@ function openSession({ sessionId, prompt }: TakeTurnRequest, { agent, model, too
   });
 }
 
-async function refuseBusy(api: Api, session: Session, name: string): Promise<void> {
+/** Null if a turn can start in the session. */
+async function findBusyTurn(api: Api, session: Session): Promise<TurnInfo | null> {
   const running = await findRunningTurn(api, session);
-  if (running === undefined || running.state === "ended" || running.state === "interrupted") return;
-  const time = formatDuration(Date.now() - running.turn.startedAt);
-  throw new Fault("session-busy", `session "${name}" is busy: ${running.turn.agent} has been ${running.state} for ${time}`, {
-    hint: "wait_session returns its answer, cancel_session stops it; for other work use another session_id",
+  return running === undefined || running.state === "ended" || running.state === "interrupted" ? null : running;
+}
+
+function busyFault({ turn, state }: TurnInfo, name: string): Fault {
+  const time = formatDuration(Date.now() - turn.startedAt);
+  return new Fault("session-busy", `session "${name}" is busy: ${turn.agent} has been ${state} for ${time}`, {
+    hint: "wait_session returns its answer, cancel_session stops it, work_with with queue runs after it; for other work use another session_id",
   });
+}
+
+/** Nobody can be asked when a queued turn runs. */
+const later = { asks: { how: "later" } } as const;
+
+function queuedAnswer({ id, place }: PendingTurn, session: Session): ToolAnswer<TurnOutput> {
+  const name = sessionIdentifier(session);
+  const output = { status: "queued", session_id: name, turn_id: id, next: "wait_session" };
+  return { output, text: `Number ${place} in the queue of session_id "${name}"; it runs after the current work. Call wait_session.` };
 }
 
 type CollectOptions = { afterSeq: number } & Pick<FollowOptions, "limitMs" | "onCancel">;

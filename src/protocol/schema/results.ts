@@ -64,6 +64,7 @@ export const turnInfo = fields({
     "the budget left for it and its sub-sessions; only of a running turn with a budget",
   ),
   pending: pendingTurn.optional().describe("only of a turn that starts or continues later"),
+  retryAt: time.optional().describe("its request was refused for a moment, and is sent again then; only of a running turn"),
 });
 export type TurnInfo = z.output<typeof turnInfo>;
 

@@ -110,6 +110,11 @@ export function describeControl(store: () => Store): void {
     expect(await store().listTurns(null)).toMatchObject([info]);
     await store().setState(lease, "paused");
     expect(await store().listTurns(null)).toMatchObject([{ ...info, state: "paused" }]);
+    const retryAt = Date.now() + 60_000;
+    await store().setState(lease, { retryAt });
+    expect(await store().listTurns(null)).toMatchObject([{ ...info, retryAt }]);
+    await store().setState(lease, { retryAt: Date.now() - 1 });
+    expect((await store().listTurns(null))[0]).not.toHaveProperty("retryAt");
     await store().release(lease);
     expect(await store().listTurns(null)).toMatchObject([{ ...info, state: "interrupted", pid: null }]);
     const again = await store().acquire(session.id);

@@ -83,9 +83,12 @@ export function isHeld(db: Db, session: number, self: LeaseHolder): boolean {
   return lease !== null && isHolderRunning(lease, self);
 }
 
-/** The state that the holder stored for its turn. */
-export function heldState(db: Db, session: number): "running" | "paused" | "asking" {
-  return db.row<{ state: "paused" | "asking" | null }>`select state from leases where session = ${session}`?.state ?? "running";
+/** The state that the holder stored for its turn. A wait is over when its time has passed; the holder stores nothing then. */
+export function heldState(db: Db, session: number): { state: "running" | "paused" | "asking"; retryAt?: number } {
+  const stored = db.row<{ state: string | null }>`select state from leases where session = ${session}`?.state ?? "running";
+  if (stored === "paused" || stored === "asking") return { state: stored };
+  const retryAt = Number(/^waiting (\d+)$/.exec(stored)?.[1] ?? 0);
+  return retryAt > Date.now() ? { state: "running", retryAt } : { state: "running" };
 }
 
 /** The running process that holds the session; null if there is none. */

@@ -5,6 +5,7 @@ import { formatElapsed } from "../../kit/text/duration.ts";
 import { pluralize, shortCount } from "../../kit/text/cut-text.ts";
 import type { TurnInfo } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
+import { stateText } from "../../protocol/limits/state-text.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
 import type { IndentedTurn } from "../../protocol/tree/turn-list.ts";
 import { countedTokens, withSubSessions } from "../../protocol/tree/usage.ts";
@@ -57,7 +58,7 @@ const turnColumns: readonly Column[] = [
     cell: ({ currentSession }, { row: { session }, depth }) =>
       `${"  ".repeat(Math.min(depth, 6))}${plainLine(sessionLabel(session), 24)}${session.id === currentSession ? " ←" : ""}`,
   },
-  { title: "STATE", dropOrder: 0, cell: (_, { row }) => (row.state === "ended" ? (row.turn.status ?? "ended") : row.state) },
+  { title: "STATE", dropOrder: 0, cell: ({ now }, { row }) => stateText(row, now) },
   { title: "AGE", dropOrder: 3, cell: ({ now }, { row }) => formatElapsed(now - row.turn.startedAt) },
   { title: "AGENT", dropOrder: 4, cell: (_, { row }) => plainLine(row.turn.agent, 16) },
   { title: "ROLE", dropOrder: 3, cell: (_, { row }) => plainLine(row.turn.role ?? "", 20) },

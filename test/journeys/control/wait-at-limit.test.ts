@@ -1,19 +1,15 @@
 // Turns that wait for the end of a vendor's limit: in the foreground, over a killed hub, stopped by hand, and several at once.
 import { expect, test } from "bun:test";
-import { Database } from "bun:sqlite";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { pollUntil } from "../../../src/kit/flow/sleep.ts";
 import { turnInfo } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
 import { hubFile, type HubFile } from "../../support/hub-client.ts";
+import { endWaits, limitOf } from "../../support/limits.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
 
 const model = ["-m", wireModels.anthropic];
 const waitLimitMs = 60_000;
-const limitOf = (seconds: number) =>
-  ({ type: "status", status: 429, retryAfter: String(seconds), message: "usage limit reached" }) as const;
-
 type JourneyContext = { skein: TemporaryHome; server: ModelServer };
 
 async function runJourney(check: (ctx: JourneyContext) => Promise<void>): Promise<void> {
@@ -45,14 +41,6 @@ async function waitForStates(skein: TemporaryHome, states: string[]): Promise<vo
 async function killHub(skein: TemporaryHome): Promise<void> {
   expect(await pollUntil(waitLimitMs, async () => existsSync(hubFile(skein)) || null)).toBe(true);
   process.kill((JSON.parse(readFileSync(hubFile(skein), "utf8")) as HubFile).pid, "SIGKILL");
-}
-
-/** Moves the wake times of all waiting turns to now, as if the time had passed. */
-function endWaits(skein: TemporaryHome, byMs = 0): void {
-  const db = new Database(join(skein.env["SKEIN_HOME"]!, "data", "skein.db"));
-  db.run("pragma busy_timeout = 10000");
-  db.run("update inputs set wake_at = ? where kind = 'waiting'", [Date.now() + byMs]);
-  db.close();
 }
 
 test("a run in the foreground waits for the end of the limit and ends with the answer, also if the hub is killed meanwhile", async () => {
@@ -113,5 +101,17 @@ test("five detached turns that wait for one key continue once each, and not in t
       .filter(({ turn }) => turn.status === "ok")
       .map(({ turn }) => Date.parse(turn.started_at));
     expect(new Set(started.map((time) => Math.floor(time / 1000))).size).toBe(5);
+  });
+});
+
+test("a wait within one request is shown in ps, and stored until its end", async () => {
+  await runJourney(async ({ skein, server }) => {
+    server.setFault(limitOf(40));
+    await skein.run(["run", "hello", "--detach", "--session", "limited", ...model]);
+    const isWaiting = async () => ((await listTurns(skein))[0]?.retry_at === undefined ? null : true);
+    expect(await pollUntil(waitLimitMs, isWaiting)).toBe(true);
+    expect((await skein.run(["ps"])).out).toMatch(/limited +waiting until \d\d:\d\d:\d\d/);
+    expect((await listTurns(skein))[0]).toMatchObject({ state: "running", retry_at: expect.stringMatching(/^\d{4}-.*Z$/) });
+    expect((await skein.run(["kill", "limited"])).out).toBe("stopped limited\n");
   });
 });

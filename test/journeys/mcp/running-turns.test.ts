@@ -1,8 +1,9 @@
 // Tests the answers to a client of `skein mcp` about a turn that still runs: its activity, its output and its cost so far.
 import { expect, test } from "bun:test";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stoppingHub, mcpClient, serverWith } from "../../support/mcp-clients.ts";
+import { endWaits, limitOf } from "../../support/limits.ts";
 import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 
 const command = "echo tick one; touch begun; while [ ! -e go ]; do sleep 0.05; done";
@@ -30,3 +31,35 @@ test(
     expect((await mcp.call("wait_session", session)).output).toMatchObject({ status: "ok", answer: "done" });
   },
 );
+
+test("a turn that waits for a limit is answered as running, and wait_session returns its answer after the limit", async () => {
+  await using server = serverWith({ steps: [], final: "after the limit" });
+  await using skein = stoppingHub(temporaryHome({ ...vendorEnv(server.url), SKEIN_AT_LIMIT: "wait" }));
+  await using mcp = await mcpClient(skein);
+  const session = { session_id: "work" };
+  server.setFault(limitOf(3600));
+  const started = await mcp.call("work_with", { agent: "native", task: "count", ...session });
+  expect(started).toMatchObject({ isError: false, output: { status: "running", next: "wait_session" } });
+  expect(started.text).toMatch(/waiting until \d\d:\d\d: .*usage limit reached/);
+  const waited = await mcp.call("wait_session", { ...session, timeout_s: 0 });
+  expect(waited.output).toMatchObject({ status: "running", turn_id: started.output["turn_id"] });
+  server.setFault(null);
+  endWaits(skein);
+  expect((await mcp.call("wait_session", session)).output).toMatchObject({ status: "ok", answer: "after the limit" });
+}, 120_000);
+
+test("work_with queues a task on a busy session, and with until it repeats a task until a command succeeds", async () => {
+  const count = { steps: [{ calls: [{ input: { command } }] }], final: "counted" };
+  const write = { steps: [{ calls: [{ input: { command: "echo x >> lines.txt" } }] }], final: "one more line" };
+  await using server = serverWith(({ position }) => (position.prompt === "count" ? count : write));
+  await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using mcp = await mcpClient(skein, { args: ["--hand-back-after", "1s"] });
+  const work = { agent: "native", session_id: "work" };
+  await mcp.call("work_with", { ...work, task: "count" });
+  expect((await mcp.call("work_with", { ...work, task: "too early" })).text).toContain("work_with with queue runs after it");
+  const queued = await mcp.call("work_with", { ...work, task: "write two lines", queue: true, until: "test $(wc -l < lines.txt) -eq 2" });
+  expect(queued).toMatchObject({ isError: false, output: { status: "queued", next: "wait_session" } });
+  writeFileSync(join(skein.project, "go"), "");
+  expect((await mcp.call("wait_session", { session_id: "work" })).output).toMatchObject({ status: "ok", answer: "one more line" });
+  expect(readFileSync(join(skein.project, "lines.txt"), "utf8")).toBe("x\nx\n");
+}, 120_000);

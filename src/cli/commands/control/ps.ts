@@ -4,9 +4,9 @@ import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatElapsed } from "../../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
 import { passLabel } from "../../../protocol/loops/pass-label.ts";
-import type { PendingTurn, TurnInfo } from "../../../protocol/api/control.ts";
-import { waitingText } from "../../../protocol/limits/clock-time.ts";
+import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
+import { stateText } from "../../../protocol/limits/state-text.ts";
 import { indentUnderParents, type IndentedTurn } from "../../../protocol/tree/turn-list.ts";
 import { countedTokens, withSubSessions } from "../../../protocol/tree/usage.ts";
 import type { CommandContext } from "../../parse/command.ts";
@@ -53,7 +53,11 @@ function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: Comm
   const columns: DroppableColumn<IndentedTurn>[] = [
     { title: "SESSION", dropOrder: 0, cell: ({ row, depth }) => `${"  ".repeat(depth)}${shortId(row.session.id)}` },
     { title: "NAME", dropOrder: 1, cell: ({ row }) => oneLine(stripControls(row.session.name ?? ""), 24) },
-    { title: "STATE", dropOrder: 0, cell: ({ row }) => stateText(row, style) },
+    {
+      title: "STATE",
+      dropOrder: 0,
+      cell: ({ row }) => style[row.retryAt === undefined ? paints[row.state] : "yellow"](stateText(row, Date.now())),
+    },
     { title: "AGE", align: "right", dropOrder: 0, cell: ({ row }) => formatElapsed(Date.now() - row.turn.startedAt) },
     { title: "AGENT", dropOrder: 4, cell: ({ row }) => stripControls(row.turn.agent) },
     { title: "ROLE", dropOrder: 2, cell: ({ row }) => stripControls(row.turn.role ?? "") },
@@ -84,17 +88,6 @@ const paints = {
   interrupted: "red",
   ended: "dim",
 } as const;
-
-function stateText({ state, turn, pending }: TurnInfo, style: Style): string {
-  return style[paints[state]](pending === undefined ? (state === "ended" ? (turn.status ?? "ended") : state) : pendingText(pending));
-}
-
-/** A queued turn is withdrawn by its own id, a waiting one by its session. */
-function pendingText({ id, kind, place, problem, wakeAt }: PendingTurn): string {
-  if (problem !== null) return `blocked, turn ${shortId(id)}`;
-  if (kind === "waiting") return wakeAt === null ? "waiting" : waitingText(wakeAt, Date.now());
-  return kind === "continued" ? "to be continued" : `queued ${place}, turn ${shortId(id)}`;
-}
 
 /** Writes the home directory as ~, and only the last two names of a long path. */
 function shortPath(path: string, home: string): string {

@@ -2,7 +2,7 @@
 import { isStopped } from "../../../kit/process/processes.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
-import type { Lease } from "../../store.ts";
+import type { HeldState, Lease } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { activeHolder, heldState, type LeaseHolder, requireLease } from "../lease.ts";
 import { findSessionRow, inProject, selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
@@ -34,7 +34,7 @@ export function openTurnState(db: Db, self: LeaseHolder, { id, n }: { id: string
   if (holder === null) return { state: "interrupted", pid: null } as const;
   // A process that a signal has stopped can't store its state.
   const isHolderStopped = holder.pid !== null && isStopped(holder.pid);
-  return { state: isHolderStopped ? ("paused" as const) : heldState(db, n), pid: holder.pid };
+  return { ...(isHolderStopped ? ({ state: "paused" } as const) : heldState(db, n)), pid: holder.pid };
 }
 
 /** A turn that still runs is not interrupted. A failed command of the user (`shell`) is no turn to continue, unless it is the check of a loop. */
@@ -49,9 +49,10 @@ export function interruptedSession(db: Db, self: LeaseHolder, project: string): 
 }
 
 /** The state is reset when the session is acquired again. */
-export async function setState(db: Db, lease: Lease, state: "running" | "paused" | "asking"): Promise<void> {
+export async function setState(db: Db, lease: Lease, state: HeldState): Promise<void> {
+  const stored = typeof state === "string" ? state : `waiting ${state.retryAt}`;
   await db.write(() => {
     const { n } = requireLease(db, lease);
-    db.run`update leases set state = ${state} where session = ${n}`;
+    db.run`update leases set state = ${stored} where session = ${n}`;
   });
 }
