@@ -1,6 +1,6 @@
 // Text of a page as HTML. All of it is escaped. Terminal colours become classes, and code is highlighted.
 import { ansiRuns, stripAnsi, type TextRun, type TextStyle } from "../../kit/text/ansi.ts";
-import { colorLine, findHighlighter, type SyntaxState } from "../../tui/cards/syntax.ts";
+import { colorLine, findHighlighter, type SyntaxState } from "../../kit/highlight/syntax.ts";
 
 export function escaped(text: string): string {
   return Bun.escapeHTML(stripAnsi(text));

@@ -4,7 +4,7 @@ import type { TextRun } from "../../kit/text/ansi.ts";
 import { pluralize } from "../../kit/text/cut-text.ts";
 import { bad, code, faint, good } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
-import { findHighlighter, colorLine, type SyntaxState } from "./syntax.ts";
+import { findHighlighter, colorLine, type SyntaxState } from "../../kit/highlight/syntax.ts";
 import { styled, blanks, wrapRuns } from "../layout/wrap.ts";
 
 /** `oldLine` and `newLine` are the next line numbers; 0 outside of a hunk. */

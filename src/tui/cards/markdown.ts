@@ -4,7 +4,7 @@ import type { TextStyle } from "../../kit/text/ansi.ts";
 import { inlineRuns } from "./inline-markdown.ts";
 import { faint, heading, marker, proseColumns } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
-import { findHighlighter, colorLine, type SyntaxState } from "./syntax.ts";
+import { findHighlighter, colorLine, type SyntaxState } from "../../kit/highlight/syntax.ts";
 import { isTableLine, maxTableRows, readTable, tableStrip, type Table } from "./table.ts";
 import { blanks, cellsOf, styled, wrapRuns, type Row } from "../layout/wrap.ts";
 

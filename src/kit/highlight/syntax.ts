@@ -1,11 +1,13 @@
 // Highlights code: comments, strings, numbers and keywords, from one table of languages. Each line is coloured alone.
 // The only state is a comment or string that is still open from the line before.
-import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
-import { bad, code, faint as commentStyle, good, marker as keywordStyle } from "../layout/styles.ts";
-import { styled } from "../layout/wrap.ts";
+import type { TextStyle, TextRun } from "../text/ansi.ts";
 
 const plain: TextStyle = {};
-const stringStyle = good;
+const commentStyle: TextStyle = { dim: true };
+const keywordStyle: TextStyle = { color: 5 };
+const stringStyle: TextStyle = { color: 2 };
+const valueStyle: TextStyle = { color: 6 };
+const removedStyle: TextStyle = { color: 1 };
 
 type Language = {
   /** Names after a code fence and file extensions, separated by blanks. */
@@ -116,13 +118,13 @@ export function findHighlighter(name: string): Highlighter | null {
 
 export function colorLine(line: string, syntax: SyntaxState): { runs: TextRun[]; syntax: SyntaxState } {
   const { highlighter } = syntax;
-  if (highlighter === null) return { runs: [styled(line, plain)], syntax };
-  if (highlighter === "diff") return { runs: [styled(line, diffLineStyle(line))], syntax };
+  if (highlighter === null) return { runs: [{ text: line, style: plain }], syntax };
+  if (highlighter === "diff") return { runs: [{ text: line, style: diffLineStyle(line) }], syntax };
   const runs: TextRun[] = [];
   let { openSpan } = syntax;
   let offset = 0;
   const push = (end: number, style: TextStyle) => {
-    if (end > offset) runs.push(styled(line.slice(offset, end), style));
+    if (end > offset) runs.push({ text: line.slice(offset, end), style: style });
     offset = end;
   };
   while (offset < line.length) {
@@ -150,13 +152,13 @@ export function colorLine(line: string, syntax: SyntaxState): { runs: TextRun[];
 
 export function diffLineStyle(line: string): TextStyle {
   if (/^(\+\+\+|---|diff |index )/.test(line)) return { bold: true };
-  return line.startsWith("+") ? good : line.startsWith("-") ? bad : line.startsWith("@@") ? code : plain;
+  return line.startsWith("+") ? stringStyle : line.startsWith("-") ? removedStyle : line.startsWith("@@") ? valueStyle : plain;
 }
 
 function tokenStyle(groups: Record<string, string | undefined>, { keywords, ignoresCase }: Exclude<Highlighter, "diff">): TextStyle {
   if (groups["comment"] !== undefined) return commentStyle;
   if (groups["quoted"] !== undefined) return stringStyle;
-  if (groups["extra"] !== undefined || groups["number"] !== undefined) return code;
+  if (groups["extra"] !== undefined || groups["number"] !== undefined) return valueStyle;
   const word = groups["word"] ?? "";
   return keywords.has(ignoresCase ? word.toLowerCase() : word) ? keywordStyle : plain;
 }
