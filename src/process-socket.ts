@@ -2,7 +2,7 @@
 // sent, and the client for sockets of other processes. Neither is loaded before.
 import { join } from "node:path";
 import type { ApiCaller } from "./hub/api-client.ts";
-import type { Listener } from "./hub/connection.ts";
+import type { Listener } from "./protocol/connection/connection.ts";
 import type { HubLookup } from "./hub/find-hub.ts";
 import type { ProcessContext } from "./app/process-context.ts";
 import type { Api } from "./protocol/api/api.ts";

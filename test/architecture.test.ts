@@ -8,7 +8,7 @@ import { brokenCalls, callChains } from "./support/call-chain.ts";
 import { clauseComments, longParameterLists, misformedFaultTexts, privateWordsIn, programStarts } from "./support/scan-source.ts";
 
 const root = join(import.meta.dir, "..");
-const sources = [...new Glob("src/**/*.ts").scanSync({ cwd: root })].sort();
+const sources = [...new Glob("src/**/*.{ts,tsx}").scanSync({ cwd: root })].sort();
 const production = sources.filter((file) => !/\.test\.ts$|\/(conformance|fixtures)\//.test(file));
 const testFiles = [...new Glob("{test,tools}/**/*.ts").scanSync({ cwd: root })].filter((file) => !file.includes("node_modules")).sort();
 const documents = [...new Glob("{*.md,docs/*.md,src/**/*.md}").scanSync({ cwd: root })].sort();
@@ -41,7 +41,8 @@ const mayImport: Record<string, string[]> = {
   mcp: layer0,
   acp: layer0,
   tui: layer0,
-  cli: [...layer0, "hub", "mcp", "acp", "tui"],
+  web: layer0,
+  cli: [...layer0, "hub", "mcp", "acp", "tui", "web"],
   app: [
     ...layer0,
     "config",
@@ -161,6 +162,8 @@ const mayOpenByPath: Record<string, string> = {
   "src/config/project-state.ts": "the state directory",
   "src/hub/": "the state directory",
   "src/mcp/server/http.ts": "the state directory",
+  "src/web/server/": "the state directory, the password file that the user names, and files of this program",
+  "src/web/build/": "sources of the page, at build time",
   "src/mcp/install/": "configuration files of the user's other programs",
   "src/cli/line-editor/history.ts": "the state directory",
   "src/cli/print/crash-report.ts": "the state directory",
@@ -304,10 +307,10 @@ function importsOf(file: string): string[] {
   return [...found].map(([, path]) => normalize(join(dirname(file), path as string)));
 }
 
-const transpiler = new Bun.Transpiler({ loader: "ts" });
+const transpilers = { ts: new Bun.Transpiler({ loader: "ts" }), tsx: new Bun.Transpiler({ loader: "tsx" }) };
 
 function valueImports(file: string): string[] {
-  return transpiler
+  return transpilers[file.endsWith("x") ? "tsx" : "ts"]
     .scanImports(textOf(file))
     .filter(({ kind, path }) => kind === "import-statement" && path.startsWith("."))
     .map(({ path }) => normalize(join(dirname(file), path)));

@@ -1,10 +1,12 @@
 // Builds skein: `dist/skein`, one self-contained executable. With --bundle it builds the files of the npm package:
-// `dist/main.js` with its bytecode, and the TUI beside it. --outfile <path> and --outdir <path> write elsewhere.
+// `dist/main.js` with its bytecode, the TUI and the web page beside it. --outfile <path> and --outdir <path> write elsewhere.
 // The built program loads no .env, bunfig.toml or tsconfig.json of the current directory.
 import type { BunPlugin } from "bun";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { buildPage } from "../src/web/build/build-page.ts";
+import { archiveName } from "../src/web/server/page-files.ts";
 import { recordOrder } from "./bytecode-order.ts";
 
 const root = `${import.meta.dir}/..`;
@@ -47,6 +49,14 @@ async function bundle(): Promise<void> {
     naming: { entry: "tui.js", asset: "tui-[name].[ext]" },
     external: [...unusedAssets, ...nativeLibraries],
   });
+  await writePage(outdir);
+}
+
+/** Writes the files of the web page as one archive. Returns its path. */
+async function writePage(directory: string): Promise<string> {
+  const path = join(directory, archiveName);
+  await Bun.write(path, JSON.stringify(await buildPage()));
+  return path;
 }
 
 /** Builds twice: the second build puts the functions that a run used first. Saves 5 MB, and 2.5 MB in the executor. */
@@ -54,8 +64,9 @@ async function compile(outfile: string): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "skein-build-"));
   try {
     const trial = join(directory, "trial");
-    await buildExecutable(trial, []);
-    await buildExecutable(outfile, await recordOrder(trial, directory));
+    const page = await writePage(directory);
+    await buildExecutable(trial, { page, orders: [] });
+    await buildExecutable(outfile, { page, orders: await recordOrder(trial, directory) });
     chmodSync(outfile, 0o755);
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -66,9 +77,12 @@ async function compile(outfile: string): Promise<void> {
  * Code splitting: the executor does not load the agent. A late JIT, because most runs end before it pays off:
  * 20 calls take a tenth less time and the process 7 MB less (`npm run bench`).
  */
-async function buildExecutable(outfile: string, orders: string[]): Promise<void> {
+async function buildExecutable(outfile: string, { page, orders }: { page: string; orders: string[] }): Promise<void> {
   const noAutoload = ["dotenv", "bunfig", "tsconfig", "package-json"].map((file) => `--no-compile-autoload-${file}`);
   await build([
+    // A file that is no code is embedded as it is.
+    page,
+    "--asset-naming=[name].[ext]",
     "--compile",
     "--bytecode",
     "--minify",

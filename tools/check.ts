@@ -40,6 +40,7 @@ const tiers: Record<string, (Step & { isNeeded?: true })[]> = {
       name: "checks and unit tests",
       commands: [
         check("types", [bin("tsc"), "--noEmit", "-p", root]),
+        check("types of the web page", [bin("tsc"), "--noEmit", "-p", "src/web/page"]),
         check("lint", [bin("oxlint"), "--type-aware", "--deny-warnings", ...code]),
         check("dead code", [bin("knip"), "--no-progress"]),
         check("format", [bin("oxfmt"), "--check", ...code]),

@@ -3,8 +3,8 @@
 import type { Rpc, RpcError } from "../kit/flow/rpc.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { toJsonCase } from "../protocol/json/json-case.ts";
-import type { Connection } from "./connection.ts";
-import { faultError } from "./rpc-faults.ts";
+import type { Connection } from "../protocol/connection/connection.ts";
+import { faultError } from "../protocol/connection/rpc-faults.ts";
 
 type OpenFeed = {
   iterator: AsyncIterator<unknown>;

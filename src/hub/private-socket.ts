@@ -4,7 +4,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { processStartTime } from "../kit/process/processes.ts";
 import { messageOf } from "../protocol/api/error.ts";
-import type { AcceptConnection, Connection, Listener, FrameHandler } from "./connection.ts";
+import type { AcceptConnection, Connection, Listener, FrameHandler } from "../protocol/connection/connection.ts";
 import type { ServeOptions } from "./serve-api.ts";
 import { connectUnix, listenUnix, createPrivateDirectory } from "./unix-socket.ts";
 

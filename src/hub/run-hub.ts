@@ -9,10 +9,11 @@ import type { Api, MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { Callers } from "./callers.ts";
-import type { AcceptConnection } from "./connection.ts";
+import type { AcceptConnection } from "../protocol/connection/connection.ts";
 import { listenPrivateSocket } from "./private-socket.ts";
 import { hubPaths, readHubFile, removeHubFiles, takeHubLock, writePrivateFile, type HubFile } from "./hub-file.ts";
 import { PendingRunner } from "./pending-runner.ts";
+import { createSocketListener, type SocketListener } from "./socket-listener.ts";
 import { serveApi, type Hello, type ServeOptions } from "./serve-api.ts";
 import { listenWeb } from "./web-socket.ts";
 
@@ -22,6 +23,8 @@ export type HubDeps = {
   /** See `listenWeb`. */
   port: number | null;
   apiFor: (hello: Hello) => Promise<Api>;
+  /** Creates the server of `skein web`, which listens only after a request. */
+  createPage: (deps: PageDeps) => PageServer;
   /** The hub's own Api, to list running turns. */
   api: Api;
   /** A hub that is stopping does not count. */
@@ -33,6 +36,17 @@ export type HubDeps = {
   /** The environment of the hub, for pending turns whose caller is not known. */
   env: Record<string, string | undefined>;
   log: (line: string) => void;
+};
+
+export type PageDeps = { sockets: SocketListener; state: string; version: string; log: (line: string) => void };
+
+/** The server of `skein web`. It belongs to another module; the hub starts and stops it. */
+export type PageServer = {
+  /** Listens again if the page was open when the last hub ended. Never rejects. */
+  reopen: () => Promise<void>;
+  /** Methods over the unix socket, by their names in the protocol. */
+  methods: Record<string, (params: Record<string, unknown>) => unknown>;
+  close: () => void;
 };
 
 export const stopTimeouts = {
@@ -105,11 +119,11 @@ function createRunner({ api, apiFor, env, log }: HubDeps): { runner: PendingRunn
 }
 
 function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: number) => void): { close: () => void } {
-  const { state, version, apiFor } = deps;
+  const { state, version } = deps;
   const paths = hubPaths(state);
   const startedAt = Date.now();
-  const accept =
-    (transport: ServeOptions["transport"]): AcceptConnection =>
+  const accept: AcceptFor =
+    (transport, apiFor = deps.apiFor) =>
     (connection) =>
       serveApi(connection, {
         apiFor,
@@ -117,8 +131,9 @@ function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: nu
         startedAt,
         transport,
         refuse: (method) => (hub.isStopping && startingMethods.has(method) ? new Fault("hub-unreachable", "the hub is stopping") : null),
-        extraMethods: transport === "private" ? { "hub.stop": (params) => stop(parseWaitMs(params)) } : {},
+        extraMethods: transport === "private" ? { "hub.stop": (params) => stop(parseWaitMs(params)), ...pageMethods } : {},
       });
+  const { page, methods: pageMethods } = createPage(deps, accept);
   const socket = join(state, "run", `${process.pid}-${randomBytes(4).toString("hex")}.sock`);
   const token = randomBytes(32).toString("base64url");
   const web = listenWeb({ port: deps.port, token, accept: accept("web") });
@@ -135,15 +150,42 @@ function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: nu
   };
   writePrivateFile(paths.token, token);
   writePrivateFile(paths.file, `${JSON.stringify(file, null, 2)}\n`);
+  void page.reopen();
   deps.log(`skein ${version} serves ${web.url} and ${socket}, process ${process.pid}`);
   deps.onReady(file);
   return {
     close() {
+      page.close();
       web.close();
       unix.close();
     },
   };
 }
+
+type AcceptFor = (transport: ServeOptions["transport"], apiFor?: HubDeps["apiFor"]) => AcceptConnection;
+
+/**
+ * The server of `skein web`. A browser sends no environment, so its turns get the one of the process that called `skein web`
+ * last, or else that of the hub. It is held in memory only.
+ */
+function createPage({ createPage: create, apiFor, ...deps }: HubDeps, accept: AcceptFor): { page: PageServer; methods: ExtraMethods } {
+  let env: Hello["env"] = null;
+  const acceptBrowser = accept("web", (hello) => apiFor({ ...hello, env }));
+  const page = create({ ...deps, sockets: createSocketListener(acceptBrowser, { idleSeconds: browserIdleSeconds }) });
+  const methods = Object.entries(page.methods).map(([name, run]): [string, ExtraMethods[string]] => [
+    name,
+    (params, hello) => {
+      env = hello.env ?? env;
+      return run(params);
+    },
+  ]);
+  return { page, methods: Object.fromEntries(methods) };
+}
+
+type ExtraMethods = NonNullable<ServeOptions["extraMethods"]>;
+
+/** A browser answers pings also while its page is frozen. One that does not is asleep or gone, and connects again later. */
+const browserIdleSeconds = 120;
 
 function isRegistered(state: string): boolean {
   return readHubFile(state)?.pid === process.pid;

@@ -10,8 +10,8 @@ import { Fault } from "../protocol/api/error.ts";
 import type { Event } from "../protocol/tree/event.ts";
 import { snakeCase } from "../protocol/json/field-names.ts";
 import { toJsonCase } from "../protocol/json/json-case.ts";
-import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
-import { badRequest, faultReply } from "./rpc-faults.ts";
+import { connectionLimits, type Connection, type FrameHandler } from "../protocol/connection/connection.ts";
+import { badRequest, faultReply } from "../protocol/connection/rpc-faults.ts";
 import { Feeds } from "./feeds.ts";
 import { withoutBackpressure } from "./without-backpressure.ts";
 
@@ -33,7 +33,7 @@ export type ServeOptions = {
   /** `private`: only this user can connect, so a caller may send its environment. */
   transport: "private" | "web";
   /** Methods that are not part of the Api. */
-  extraMethods?: Record<string, (params: Record<string, unknown>) => unknown>;
+  extraMethods?: Record<string, (params: Record<string, unknown>, hello: Hello) => unknown>;
   /** Returns a fault if the method may not start now. */
   refuse?: (method: MethodName | "hub.hello") => Fault | null;
 };
@@ -101,7 +101,7 @@ class ServedConnection implements FrameHandler {
     const { extraMethods = {}, refuse } = this.#serving;
     if (Object.hasOwn(extraMethods, method)) {
       if (!isRecord(params)) return badRequest(rpcCodes.badParams, "params must be an object with named fields");
-      return { ok: true, result: await extraMethods[method]!(params) };
+      return { ok: true, result: await extraMethods[method]!(params, this.#hello) };
     }
     const { checkParams, findMethod, methodNames } = await import("../protocol/schema/check-params.ts");
     const name = findMethod(method);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createLossyQueue } from "../kit/flow/lossy-queue.ts";
 import type { Event } from "../protocol/tree/event.ts";
 import { connectApi } from "./api-client.ts";
-import { connectionLimits, type Connection } from "./connection.ts";
+import { connectionLimits, type Connection } from "../protocol/connection/connection.ts";
 import {
   helloFrame,
   durableEvent,

@@ -4,7 +4,13 @@ import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { LineSplitter } from "../kit/text/line-splitter.ts";
 import { rpcCodes } from "../kit/flow/rpc.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
-import { connectionLimits, type AcceptConnection, type Connection, type Listener, type FrameHandler } from "./connection.ts";
+import {
+  connectionLimits,
+  type AcceptConnection,
+  type Connection,
+  type Listener,
+  type FrameHandler,
+} from "../protocol/connection/connection.ts";
 
 /** Makes a directory that only this user can open, also if it exists. */
 export function createPrivateDirectory(path: string): void {

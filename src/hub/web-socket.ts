@@ -2,7 +2,8 @@
 // refused even with the token.
 import { isSameToken, listenOnFreePort } from "../kit/flow/loopback.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
-import { connectionLimits, type AcceptConnection, type Connection, type Listener, type FrameHandler } from "./connection.ts";
+import type { AcceptConnection, Connection, Listener, FrameHandler } from "../protocol/connection/connection.ts";
+import { createSocketListener, type SocketClient } from "./socket-listener.ts";
 
 export type WebOptions = {
   /** Null: 4444, or the next free port. */
@@ -13,8 +14,6 @@ export type WebOptions = {
 
 const firstPort = 4444;
 
-type WebClient = { handler: FrameHandler | null; drained: PromiseWithResolvers<void> | null };
-
 export function listenWeb(options: WebOptions): Listener & { url: string } {
   const listener = listenOnFreePort(options.port, firstPort, (port) => listenAt(port, options));
   if (listener !== null) return listener;
@@ -24,66 +23,26 @@ export function listenWeb(options: WebOptions): Listener & { url: string } {
 }
 
 function listenAt(port: number, { token, accept }: WebOptions): Listener & { url: string } {
-  const connections = new Set<Bun.ServerWebSocket<WebClient>>();
-  const server = Bun.serve<WebClient>({
+  // On one machine a lost client closes its connection. A paused client may continue after an hour.
+  const sockets = createSocketListener(accept, { idleSeconds: 0 });
+  const server = Bun.serve<SocketClient>({
     hostname: "127.0.0.1",
     port,
     fetch(request, self) {
       const refused = refusalOf(request, token, self.port!);
       if (refused !== null) return refused;
-      if (connections.size >= connectionLimits.connections) return new Response("too many connections\n", { status: 503 });
       const headers = request.headers.has("sec-websocket-protocol") ? { "Sec-WebSocket-Protocol": subprotocol } : undefined;
-      if (self.upgrade(request, { data: { handler: null, drained: null }, ...(headers && { headers }) })) return undefined;
-      return new Response("this is skein's hub: JSON-RPC 2.0 over WebSocket\n", { status: 426, headers: { Upgrade: "websocket" } });
+      return sockets.upgrade(request, self, headers);
     },
-    websocket: {
-      maxPayloadLength: connectionLimits.frameBytes,
-      backpressureLimit: connectionLimits.unsentBytes,
-      closeOnBackpressureLimit: true,
-      perMessageDeflate: false,
-      // On one machine a lost client closes its connection. A paused client may continue after an hour.
-      idleTimeout: 0,
-      open(socket) {
-        connections.add(socket);
-        socket.data.handler = accept(connectionOf(socket));
-      },
-      message(socket, frame) {
-        if (typeof frame === "string") socket.data.handler?.receive(frame);
-        else socket.close(1003, "frames are texts");
-      },
-      drain(socket) {
-        if (socket.getBufferedAmount() === 0) release(socket.data);
-      },
-      close(socket, _, why) {
-        connections.delete(socket);
-        release(socket.data);
-        socket.data.handler?.closed(why || "the connection was closed");
-      },
-    },
+    websocket: sockets.websocket,
   });
   return {
     url: `ws://127.0.0.1:${server.port}`,
     close: () => {
-      for (const socket of connections) socket.close(1001, "the server stops");
+      sockets.closeAll("the server stops");
       void server.stop(true);
     },
   };
-}
-
-function connectionOf(socket: Bun.ServerWebSocket<WebClient>): Connection {
-  return {
-    send(frame) {
-      if (socket.readyState === WebSocket.OPEN && socket.send(frame) === -1) socket.data.drained ??= Promise.withResolvers();
-    },
-    whenWritable: () => socket.data.drained?.promise ?? null,
-    // A reason has at most 123 bytes.
-    close: (why) => socket.close(1000, why.slice(0, 40)),
-  };
-}
-
-function release(client: WebClient): void {
-  client.drained?.resolve();
-  client.drained = null;
 }
 
 /** A browser can't send headers, so it offers this and the token as subprotocols. */

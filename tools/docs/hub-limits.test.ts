@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { rpcCodes } from "../../src/kit/flow/rpc.ts";
-import { connectionLimits } from "../../src/hub/connection.ts";
+import { connectionLimits } from "../../src/protocol/connection/connection.ts";
 
 test("docs/HUB.md has the real limits and error codes", () => {
   const text = readFileSync(join(import.meta.dir, "../../docs/HUB.md"), "utf8");

@@ -76,6 +76,7 @@ const commandGroups: readonly { title: string | null; entries: readonly CommandE
     title: "servers",
     entries: [
       { names: ["hub"], load: async () => (await import("./serve/hub.ts")).hub },
+      { names: ["web"], load: async () => (await import("./serve/web.ts")).web },
       { names: ["mcp"], load: async () => (await import("./serve/mcp.ts")).mcp },
       { names: ["acp"], load: async () => (await import("./serve/acp.ts")).acp },
     ],

@@ -58,6 +58,7 @@ async function start(args: Args, ctx: CommandContext): Promise<number> {
 
 async function runInForeground(args: Args, ctx: CommandContext, port: number | null): Promise<number> {
   const { runHub } = await import("../../../hub/run-hub.ts");
+  const { PageServer } = await import("../../../web/server/page-server.ts");
   const hasStarted = await runHub({
     state: ctx.state,
     version: ctx.version,
@@ -71,6 +72,7 @@ async function runInForeground(args: Args, ctx: CommandContext, port: number | n
         ...(trust === null ? {} : { trust }),
       }),
     env: ctx.env,
+    createPage: (deps) => new PageServer(deps),
     isOtherHubRunning: async () => (await findRunningHub(ctx)) !== null,
     onStop: ctx.onStop,
     onReady: (file) => void printReport(args, ctx, startReport(file, true)),

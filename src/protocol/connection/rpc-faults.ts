@@ -1,7 +1,7 @@
 // Converts faults to JSON-RPC errors and back, so that both sides throw the same fault.
-import { isRecord } from "../kit/text/json.ts";
-import { rpcCodes, rpcFailure, type RpcError, type RpcReply } from "../kit/flow/rpc.ts";
-import { Fault, messageOf, type FaultCode } from "../protocol/api/error.ts";
+import { isRecord } from "../../kit/text/json.ts";
+import { rpcCodes, rpcFailure, type RpcError, type RpcReply } from "../../kit/flow/rpc.ts";
+import { Fault, messageOf, type FaultCode } from "../api/error.ts";
 
 /** The JSON-RPC code of every fault. Errors of the protocol itself have their own codes. */
 const faultRpcCode = -32000;

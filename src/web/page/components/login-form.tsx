@@ -1,0 +1,44 @@
+// Shown without a login: how to get a link, and a field for the password of `--token-file`.
+import { useState } from "preact/hooks";
+import { logIn } from "../connection/login.ts";
+import { Problem } from "./action.tsx";
+
+export function LoginForm({ problem }: { problem: string | null }) {
+  const [text, setText] = useState("");
+  const [failure, setFailure] = useState(problem);
+  const submit = async () => {
+    const why = await logIn(text.trim());
+    if (why === null) location.reload();
+    else setFailure(why);
+  };
+  return (
+    <main class="login">
+      <img src="icon.svg" alt="" width="48" height="48" />
+      <h1>skein</h1>
+      <p>
+        This browser is not logged in. Run <code>skein web</code> in a terminal and open the link that it prints.
+      </p>
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <input
+          class="input"
+          type="password"
+          autoComplete="current-password"
+          aria-label="password or code of the link"
+          placeholder="password, or the code of the link"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <button type="submit" class="button primary" disabled={text.trim() === ""}>
+          Log in
+        </button>
+      </form>
+      {failure !== null && <Problem text={failure} />}
+    </main>
+  );
+}

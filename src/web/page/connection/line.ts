@@ -1,0 +1,153 @@
+// The line to the hub: one WebSocket that opens again after every loss, for as long as the page is open. Calls wait for it,
+// and feeds say when they have ended with it, so that their reader continues at its last `seq`.
+import type { Api } from "../../../protocol/api/api.ts";
+import { createStore, type Store } from "../state/store.ts";
+import { storedKey } from "./login.ts";
+import { followingApi } from "./following-api.ts";
+import { openSocket, type OpenSocket } from "./open-socket.ts";
+
+export type LineState =
+  | { status: "connecting" | "online" }
+  /** `since` is the time of the loss. What the page shows is from then. */
+  | { status: "offline"; since: number; attempts: number }
+  | { status: "logged-out" }
+  /** The hub is of another version, and the page must be loaded again. */
+  | { status: "outdated" };
+
+export type Line = {
+  state: Store<LineState>;
+  /** Calls wait until the line is open. A call that was sent before a loss fails: it may have been carried out. */
+  api: Api;
+  /** An Api with the configuration of a directory's project, for calls that start work there. */
+  apiIn: (directory: string) => Promise<Api>;
+  /** Resolves when the line is open. */
+  whenOnline: () => Promise<void>;
+};
+
+const retryMs = { first: 250, most: 5_000 };
+/** A line that does not answer for so long counts as lost, for example after the machine has slept. */
+const checkMs = { every: 15_000, limit: 6_000 };
+const keepDirectoryMs = 60_000;
+
+export function createLine(version: string): Line {
+  const state = createStore<LineState>({ status: "connecting" });
+  let socket: OpenSocket | null = null;
+  let opened = Promise.withResolvers<OpenSocket>();
+  let retryNow: () => void = () => {};
+
+  const connect = async (): Promise<void> => {
+    for (let attempts = 1; ; attempts += 1) {
+      const key = storedKey();
+      if (key === null) return state.set({ status: "logged-out" });
+      try {
+        socket = await openSocket({ key, client: `skein page ${version}` });
+        break;
+      } catch {
+        const why = await reasonOfRefusal(version);
+        if (why !== null) return state.set({ status: why });
+        const before = state.get();
+        state.set({ status: "offline", since: before.status === "offline" ? before.since : Date.now(), attempts });
+        await pause(Math.min(retryMs.first * 2 ** Math.min(attempts - 1, 10), retryMs.most), (wake) => (retryNow = wake));
+      }
+    }
+    if (await isOutdated(version)) return state.set({ status: "outdated" });
+    state.set({ status: "online" });
+    opened.resolve(socket);
+    void watchLine(socket);
+    void socket.closed.then(() => {
+      socket = null;
+      opened = Promise.withResolvers();
+      state.set({ status: "offline", since: Date.now(), attempts: 0 });
+      void connect();
+    });
+  };
+  void connect();
+
+  // A page that comes back to the foreground must not wait for the next attempt, nor trust a line that died meanwhile.
+  const onReturn = () => {
+    retryNow();
+    if (document.visibilityState === "visible" && socket !== null) void checkLine(socket);
+  };
+  document.addEventListener("visibilitychange", onReturn);
+  window.addEventListener("online", onReturn);
+  window.addEventListener("pageshow", onReturn);
+
+  return {
+    state,
+    api: followingApi(async () => (await opened.promise).api),
+    apiIn: directoryApis(version),
+    whenOnline: async () => void (await opened.promise),
+  };
+}
+
+async function watchLine(socket: OpenSocket): Promise<void> {
+  while (socket.isOpen()) {
+    await pause(checkMs.every);
+    if (document.visibilityState === "visible") await checkLine(socket);
+  }
+}
+
+async function checkLine(socket: OpenSocket): Promise<void> {
+  const isAnswered = await Promise.race([
+    socket.api.health.check().then(
+      () => true,
+      () => true,
+    ),
+    pause(checkMs.limit).then(() => false),
+  ]);
+  if (!isAnswered) socket.close("no answer");
+}
+
+/** Whether a refused connection is one that trying again can't repair. */
+async function reasonOfRefusal(version: string): Promise<"logged-out" | "outdated" | null> {
+  try {
+    const response = await fetch("login", { headers: { "X-Skein-Key": storedKey() ?? "" } });
+    if (response.status === 401) return "logged-out";
+    return (await isOutdated(version)) ? "outdated" : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the hub serves another build of the page than this one. */
+async function isOutdated(version: string): Promise<boolean> {
+  try {
+    const { build } = (await (await fetch("build.json")).json()) as { build: string };
+    return version !== "" && build !== version;
+  } catch {
+    return false;
+  }
+}
+
+/** Connections with the configuration of one directory. Each is closed when it was not used for a while. */
+function directoryApis(version: string): (directory: string) => Promise<Api> {
+  const sockets = new Map<string, Promise<OpenSocket>>();
+  return async (directory) => {
+    const known = sockets.get(directory);
+    if (known !== undefined) return (await known).api;
+    const created = openSocket({ key: storedKey() ?? "", client: `skein page ${version}`, directory });
+    sockets.set(directory, created);
+    const forget = () => sockets.delete(directory);
+    created.then(
+      (socket) => {
+        void socket.closed.then(forget);
+        setTimeout(() => {
+          forget();
+          socket.closeWhenIdle();
+        }, keepDirectoryMs);
+      },
+      () => forget(),
+    );
+    return (await created).api;
+  };
+}
+
+function pause(ms: number, onWake: (wake: () => void) => void = () => {}): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    onWake(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,182 @@
+// Follows one session: its snapshot, then its events. After a lost line it continues at the last `seq`, so nothing is missing.
+// Changes are shown at most once per frame, however many events arrive.
+import type { Event } from "../../../protocol/tree/event.ts";
+import { messageOf } from "../../../protocol/api/error.ts";
+import type { Ask, PendingTurn, QueuedInput } from "../../../protocol/api/control.ts";
+import type { Session, Turn } from "../../../protocol/tree/turn.ts";
+import type { Line } from "../connection/line.ts";
+import { createStore, type Store } from "./store.ts";
+import { emptyTranscript, transcriptOf, withEvent, withoutLive, type Transcript } from "./transcript.ts";
+
+export type SessionState = {
+  status: "loading" | "live" | "behind" | "failed";
+  problem: string | null;
+  session: Session | null;
+  seq: number;
+  transcript: Transcript;
+  /** The open turn; null if nothing runs. */
+  turn: Turn | null;
+  isPaused: boolean;
+  asks: readonly Ask[];
+  queue: readonly QueuedInput[];
+  pending: readonly PendingTurn[];
+  /** Turns of the path, the latest last. */
+  turns: readonly Turn[];
+};
+
+export type FollowedSession = {
+  state: Store<SessionState>;
+  /** Reads the pending turns again. No event reports a turn that was queued or withdrawn. */
+  refreshPending: () => Promise<void>;
+  /** Reads the whole session again, for example after its tip was moved. */
+  reload: () => void;
+  stop: () => void;
+};
+
+const initial: SessionState = {
+  status: "loading",
+  problem: null,
+  session: null,
+  seq: 0,
+  transcript: emptyTranscript,
+  turn: null,
+  isPaused: false,
+  asks: [],
+  queue: [],
+  pending: [],
+  turns: [],
+};
+
+export function followSession(line: Line, id: string): FollowedSession {
+  const state = createStore(initial);
+  let current = initial;
+  let isStopped = false;
+  let feed: AsyncIterator<Event> | null = null;
+  const publish = perFrame(() => state.set(current));
+
+  const refreshPending = async (): Promise<void> => {
+    try {
+      const pending = await line.api.turn.pending({ session: id });
+      current = { ...current, pending };
+      publish();
+    } catch {
+      // The line was lost. The next snapshot or event brings the turns.
+    }
+  };
+  const loop = async (): Promise<void> => {
+    while (!isStopped) {
+      try {
+        if (current.session === null) current = await loadSession(line, id);
+        current = { ...current, status: "live", problem: null, transcript: withoutLive(current.transcript) };
+        publish();
+        feed = line.api.turn.watch({ session: id, afterSeq: current.seq, until: "never" })[Symbol.asyncIterator]();
+        for (let item = await feed.next(); !item.done && !isStopped; item = await feed.next()) {
+          current = applyEvent(current, item.value);
+          if (current.session === null) break;
+          if (item.value.type === "turn.started" || item.value.type === "turn.ended") void refreshPending();
+          publish();
+        }
+      } catch (error) {
+        if (isStopped) return;
+        const isLost = line.state.get().status !== "online";
+        current = { ...current, status: isLost ? "behind" : "failed", problem: isLost ? null : messageOf(error) };
+        publish();
+        if (!isLost && current.session === null) return;
+      }
+      await Promise.all([line.whenOnline(), delay(100)]);
+    }
+  };
+  void loop();
+  const endFeed = () => void feed?.return?.()?.catch(() => {});
+  return {
+    state,
+    refreshPending,
+    stop: () => {
+      isStopped = true;
+      endFeed();
+    },
+    reload: () => {
+      current = { ...current, session: null };
+      endFeed();
+    },
+  };
+}
+
+async function loadSession(line: Line, id: string): Promise<SessionState> {
+  const { session, seq, nodes, turns, asks, queue, pending, open } = await line.api.session.show({ session: id });
+  const turn = open === null ? null : (turns.find((each) => each.id === open.turn) ?? null);
+  return {
+    ...initial,
+    session,
+    seq,
+    transcript: transcriptOf({ nodes, turns }),
+    turn: open?.state === "interrupted" ? null : turn,
+    isPaused: open?.state === "paused",
+    asks,
+    queue,
+    pending,
+    turns,
+  };
+}
+
+/** A state without a session must be loaded again. */
+function applyEvent(state: SessionState, event: Event): SessionState {
+  const isDurable = !("n" in event);
+  if (isDurable && event.seq <= state.seq) return state;
+  const next = { ...state, seq: isDurable ? event.seq : state.seq, transcript: withEvent(state.transcript, event) };
+  switch (event.type) {
+    case "turn.started": {
+      // The session was moved to another node since: its path is not the one that is shown.
+      const hasMoved = state.session !== null && state.session.tip !== event.turn.parent;
+      return {
+        ...next,
+        session: hasMoved ? null : event.session,
+        turn: event.turn,
+        turns: [...next.turns, event.turn],
+        pending: next.pending.filter(({ id }) => id !== event.turnId),
+      };
+    }
+    case "turn.ended":
+      return {
+        ...next,
+        session: event.session,
+        turn: null,
+        isPaused: false,
+        turns: next.turns.map((turn) => (turn.id === event.turn.id ? event.turn : turn)),
+        pending: event.next === undefined ? next.pending : [event.next, ...next.pending],
+      };
+    case "node.added":
+      return { ...next, session: next.session === null ? null : { ...next.session, tip: event.node.id } };
+    case "ask.opened":
+      return { ...next, asks: [...next.asks.filter(({ id }) => id !== event.ask.id), event.ask] };
+    case "ask.closed":
+      return { ...next, asks: next.asks.filter(({ id }) => id !== event.ask.id) };
+    case "queue.changed":
+      return { ...next, queue: event.queue };
+    case "turn.paused":
+      return { ...next, isPaused: true };
+    case "turn.resumed":
+      return { ...next, isPaused: false };
+    default:
+      return next;
+  }
+}
+
+/** Calls `run` with the next frame, or soon if the page is hidden and has no frames. */
+function perFrame(run: () => void): () => void {
+  let isScheduled = false;
+  return () => {
+    if (isScheduled) return;
+    isScheduled = true;
+    const flush = () => {
+      isScheduled = false;
+      run();
+    };
+    if (document.visibilityState === "visible") requestAnimationFrame(flush);
+    else setTimeout(flush, 50);
+  };
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,22 @@
+// Output of programs as plain text for the page: without colours and control characters. Marks that reverse the direction of
+// text are shown, because they can hide what a command does.
+
+const escapeSequence = new RegExp(
+  String.raw`${"\u001b"}(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^${"\u0007\u001b"}]*(?:${"\u0007"}|${"\u001b"}\\)?|[@-Z\\-_])`,
+  "g",
+);
+
+export function plainText(text: string): string {
+  return showDirections(
+    text
+      .replaceAll(/\r+\n/g, "\n")
+      .replaceAll(escapeSequence, "")
+      .replaceAll(/[^\n]*\r/g, "")
+      .replaceAll(/[^\P{Cc}\n\t]/gu, ""),
+  );
+}
+
+/** Directional marks as their code, for example U+202E. */
+export function showDirections(text: string): string {
+  return text.replaceAll(/[\u202A-\u202E\u2066-\u2069]/g, (mark) => `[U+${mark.codePointAt(0)!.toString(16).toUpperCase()}]`);
+}

@@ -1,0 +1,39 @@
+// The table of views. A view is a folder here and one entry. Its code is loaded when it is opened, unless it is the inbox.
+import type { ComponentType } from "preact";
+import type { FollowedSession } from "../state/follow-session.ts";
+import { InboxView } from "./inbox/inbox-view.tsx";
+
+/** A view of the whole machine, at `#/<name>`. */
+export type View = {
+  name: string;
+  title: string;
+  /** Pressed after `g`. */
+  key: string;
+  load: () => Promise<ComponentType<ViewProps>>;
+};
+/** `parts` are the parts of the address after the view's name. */
+export type ViewProps = { parts: readonly string[] };
+
+/** A view of one session, at `#/session/<id>/<name>` and as a tab of the session. The first one has no name in the address. */
+export type SessionView = {
+  name: string;
+  title: string;
+  /** Pressed after `g`. */
+  key: string;
+  load: () => Promise<ComponentType<SessionViewProps>>;
+};
+export type SessionViewProps = { id: string; followed: FollowedSession; parts: readonly string[] };
+
+export const views: readonly View[] = [
+  { name: "inbox", title: "Inbox", key: "i", load: async () => InboxView },
+  { name: "search", title: "Search", key: "s", load: async () => (await import("./search/search-view.tsx")).SearchView },
+];
+
+export const sessionViews: readonly SessionView[] = [
+  {
+    name: "conversation",
+    title: "Conversation",
+    key: "c",
+    load: async () => (await import("./session/conversation-view.tsx")).ConversationView,
+  },
+];
