@@ -3,7 +3,9 @@
 import type { Event } from "../../../protocol/tree/event.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import type { Ask, PendingTurn, QueuedInput } from "../../../protocol/api/control.ts";
+import type { Node } from "../../../protocol/tree/node.ts";
 import type { Session, Turn } from "../../../protocol/tree/turn.ts";
+import { addSpent, toCost } from "../../../protocol/tree/usage.ts";
 import type { Line } from "../connection/line.ts";
 import { createStore, type Store } from "./store.ts";
 import { emptyTranscript, transcriptOf, withEvent, withoutLive, type Transcript } from "./transcript.ts";
@@ -146,7 +148,7 @@ function applyEvent(state: SessionState, event: Event): SessionState {
         pending: event.next === undefined ? next.pending : [event.next, ...next.pending],
       };
     case "node.added":
-      return { ...next, session: next.session === null ? null : { ...next.session, tip: event.node.id } };
+      return withCostOf(event.node, { ...next, session: next.session === null ? null : { ...next.session, tip: event.node.id } });
     case "ask.opened":
       return { ...next, asks: [...next.asks.filter(({ id }) => id !== event.ask.id), event.ask] };
     case "ask.closed":
@@ -160,6 +162,14 @@ function applyEvent(state: SessionState, event: Event): SessionState {
     default:
       return next;
   }
+}
+
+/** A turn's own record has its cost only at its end. Until then it is the sum of its answers. */
+function withCostOf(node: Node, state: SessionState): SessionState {
+  const { usage, costUsd = null } = node;
+  if (state.turn === null || usage === undefined || node.turn !== state.turn.id) return state;
+  const turn = { ...state.turn, ...addSpent(state.turn, { usage, ...toCost({ ...node, costUsd }) }) };
+  return { ...state, turn, turns: state.turns.map((each) => (each.id === turn.id ? turn : each)) };
 }
 
 /** Calls `run` with the next frame, or soon if the page is hidden and has no frames. */
