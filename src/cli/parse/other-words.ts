@@ -63,11 +63,7 @@ export const otherWords: readonly OtherWord[] = [
     hint: "unset the variable that `skein auth status` names, or sign out of the agent itself: claude auth logout, codex logout",
   },
   { typed: ["acp serve", "acp-server", "agent stdio"], means: "acp" },
-  {
-    typed: ["web"],
-    problem: "there is no web page yet",
-    hint: "`skein` opens the screen, `skein hub start` serves other programs, `skein export --format html` writes a page",
-  },
+  { typed: ["web serve", "dashboard", "gui"], means: "web" },
   { typed: ["share"], problem: "skein uploads nothing", hint: "write a page to share: skein export --format html --redact > session.html" },
   { typed: ["pr"], problem: "skein does not talk to GitHub", hint: 'gh pr diff 123 | skein run "review this change"' },
   { typed: ["review"], problem: "a review is a run", hint: 'git diff | skein run "review this change" --role codereviewer' },
