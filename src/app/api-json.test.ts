@@ -146,6 +146,7 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   await ask("branch.compare", { a: session.id, b: forked.id, directory: project });
   await ask("branch.files", { session: session.id });
   await ask("files.diff", { from: session.id, directory: project });
+  await ask("files.blame", { path: "a.txt", directory: project });
   await ask("session.show", { session: session.id });
   for (const row of ["plan.make", "plan.read"] as const) await ask(row, { directory: project });
   await ask("session.leaves", { session: session.id });

@@ -240,6 +240,7 @@ function treeMethods(deps: EngineDeps) {
     files: {
       list: (params) => deps.listFiles(params),
       diff: async (params) => (await load.files()).diffFiles(deps, params),
+      blame: async (params) => (await import("./blame/blame-file.ts")).blameFile(deps, params),
       planRestore: async (params) => (await load.files()).planRestore(deps, params),
       restore: async (params) => (await load.files()).restoreFiles(deps, params),
     },

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { exitCodes, faultExitCodes } from "../../src/protocol/api/error.ts";
 import { event, hookRecord } from "../../src/protocol/schema/events.ts";
+import { blameReport } from "../../src/protocol/schema/views/blame-views.ts";
 import { loopResult } from "../../src/protocol/schema/views/loop-views.ts";
 import * as printed from "../../src/protocol/schema/printed.ts";
 import * as race from "../../src/protocol/schema/race/race-views.ts";
@@ -43,6 +44,7 @@ const sections: readonly Section[] = [
   ],
   ["purge", "`purge --json` prints one.", results.purgeReport],
   ["files diff", "`files diff --json` prints one.", printed.printedDiff],
+  ["blame", "`blame --json` prints one.", blameReport],
   ["files restore", "`files restore --json` prints one.", printed.printedRestore],
   ["merge", "`merge --json` prints one.", worktrees.printedMerge],
   ["worktrees", "`worktrees --json` prints an array, the latest first.", worktrees.worktreeInfo],

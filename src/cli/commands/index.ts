@@ -33,6 +33,7 @@ const commandGroups: readonly { title: string | null; entries: readonly CommandE
       { names: ["search"], load: async () => (await import("./tree/search.ts")).search },
       { names: ["diff"], load: async () => (await import("./tree/diff.ts")).diff },
       { names: ["files"], load: async () => (await import("./tree/files.ts")).files },
+      { names: ["blame"], load: async () => (await import("./record/blame.ts")).blame },
       { names: ["graft"], load: async () => (await import("./tree/session-commands.ts")).graft },
       { names: ["export"], load: async () => (await import("./tree/export.ts")).exportCommand },
       { names: ["import"], load: async () => (await import("./tree/import.ts")).importCommand },

@@ -8,6 +8,8 @@ import { spansOf, writersOf } from "./timeline.ts";
 export type CreditedChange = EntryChange & {
   /** Time of the first state with the change. */
   at: number;
+  /** Counts the pairs of states in order of time. Changes of one pair have the same number. */
+  span: number;
   /** The calls that can have made it. Empty: it was not made by an agent. Several: it is not known which of them. */
   writers: FileRecord[];
   /** The writers may be wrong, because a process was killed in one of these calls. */
@@ -37,6 +39,7 @@ export async function fileHistory(store: Store, snapshots: Snapshots, window: Hi
     entries[index]!.map((change) => ({
       ...change,
       at: span.until,
+      span: index,
       writers: writersOf(change.path, span, isBelow),
       isUncertain: span.hasLostCall,
     })),

@@ -78,7 +78,7 @@ function compare(snapshots: Snapshots, project: string, [from, to]: [string, str
   return Promise.all([snapshots.changes(project, from, to), snapshots.patch(project, from, to)]);
 }
 
-function snapshotsOf(deps: EngineDeps): Snapshots {
+export function snapshotsOf(deps: EngineDeps): Snapshots {
   if (deps.snapshots === null) throw new Fault("usage", "files are not recorded with --ephemeral");
   return deps.snapshots;
 }
@@ -100,7 +100,7 @@ type Position = {
   command: string;
 };
 
-async function findState(deps: EngineDeps, snapshots: Snapshots, { position, directory, command }: Position): Promise<ComparedState> {
+export async function findState(deps: EngineDeps, snapshots: Snapshots, { position, directory, command }: Position): Promise<ComparedState> {
   const project = deps.projectOf(directory);
   if (position.startsWith("snapshot:")) {
     const id = await snapshots.find(project, position.slice("snapshot:".length));

@@ -4,11 +4,12 @@ import { messageOf } from "../../protocol/api/error.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
 import { describeEntries } from "./describe-entries.ts";
 import { diffTrees, entriesBetween, patchBetween } from "./snapshot-diff.ts";
-import { runGit, type ShadowRepository } from "../git.ts";
+import type { ShadowRepository } from "../git.ts";
 import { KeptTree, OutdatedError } from "./kept-tree.ts";
 import { readKeptTree, writeKeptTree } from "./kept-tree-file.ts";
 import { findStored, loadKeptTree } from "./load-kept-tree.ts";
 import { pruneObjects } from "./prune.ts";
+import { findTree, inExistingDirectory, readContents, versionInTree } from "./read-contents.ts";
 import { planRestore, replaceEntries, restoreTree } from "./restore.ts";
 import { shadowRepository, type ShadowLocation } from "./shadow.ts";
 import { excludesOf, takeSnapshot } from "./take-snapshot.ts";
@@ -73,16 +74,12 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       const tree = await memory.get(project);
       if (tree?.isChanged) storeTree(shadow(project), tree, { leaveOut: options.leaveOut, inner: innerRepositories.get(project) ?? [] });
     },
-    async find(project, id) {
-      if (!/^[0-9a-f]{7,40}$/.test(id)) return null;
-      return runGit(shadow(project), ["rev-parse", "--verify", "--quiet", `${id}^{tree}`]).then(
-        (output) => output.toString().trim(),
-        () => null,
-      );
-    },
+    find: async (project, id) => findTree(shadow(project), id),
     changes: async (project, from, to) => diffTrees(shadow(project), from, to),
     patch: async (project, from, to) => patchBetween(shadow(project), from, to),
-    entries: async (project, pairs) => entriesBetween(shadow(project), pairs),
+    entries: async (project, pairs) => entriesBetween(inExistingDirectory(shadow(project)), pairs),
+    contents: async (project, versions) => readContents(inExistingDirectory(shadow(project)), versions),
+    versionOf: async (project, state, path) => versionInTree(inExistingDirectory(shadow(project)), state, path),
     describe: async (project, changes) => describeEntries(shadow(project), changes),
     replace: async (project, base, files) => replaceEntries(shadow(project), base, files),
     async planRestore(project, now, target) {

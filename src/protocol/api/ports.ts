@@ -303,6 +303,10 @@ export type Snapshots = {
   patch: (project: string, from: string, to: string) => Promise<string>;
   /** The changed files of each pair of states, in the order of the pairs. */
   entries: (project: string, pairs: readonly (readonly [from: string, to: string])[]) => Promise<EntryChange[][]>;
+  /** The content of each version; null if it is no file, or too big to be stored. */
+  contents: (project: string, versions: readonly FileVersion[]) => Promise<(Buffer | null)[]>;
+  /** The version of a file in a state; null if it has no such file. The path has one character for each byte. */
+  versionOf: (project: string, state: string, path: string) => Promise<FileVersion>;
   /** The given changes alone, counted and as one diff. Several changes of one path are in the order of the list. */
   describe: (project: string, changes: readonly EntryChange[]) => Promise<{ changes: FileChange[]; patch: string }>;
   /** The state `base` with other versions of some files. Null removes the file. */

@@ -15,6 +15,7 @@ import {
   tokenCount,
 } from "../results.ts";
 import { handle, node } from "../tree.ts";
+import { blameReport } from "../views/blame-views.ts";
 import { inDirectory, inSession, limitUpTo, nothing, type Method } from "./method.ts";
 
 export const treeMethods = {
@@ -94,6 +95,18 @@ export const treeMethods = {
     result: filesDiff,
     summary:
       "Compares two states of the files, or one with the present. A state is a node, a session (its tip) or `snapshot:<id>`. Fails for a node without a known state and names the nearest that have one.",
+  },
+  "files.blame": {
+    params: {
+      path: is.line(4_096),
+      ...inDirectory,
+      at: is.nameOrNull,
+      from: is.countOrNull.default(null),
+      to: is.countOrNull.default(null),
+    },
+    result: blameReport,
+    summary:
+      "Returns the lines of a file with the turns that wrote them, now or at a node or a session's tip. `from` and `to` select lines.",
   },
   "files.planRestore": {
     params: { to: is.name, ...inDirectory },
