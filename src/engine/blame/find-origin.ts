@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import type { Snapshots } from "../../protocol/api/ports.ts";
 import type { FileVersion } from "../../protocol/tree/file-changes.ts";
 import type { CreditedChange } from "../files/file-history.ts";
+import { countWordCharacters } from "./line-text.ts";
 import { idOf, type ProjectHistory } from "./project-history.ts";
 
 /** The share of equal lines from which a removed file counts as the origin. */
@@ -28,13 +29,15 @@ export async function findOrigin(
   const [added = null, ...contents] = await snapshots.contents(project, versions);
   const [ownScore = 0, ...scores] = contents.map((content) => (added === null || content === null ? 0 : similarity(added, content)));
   const best = scores.indexOf(Math.max(...scores));
-  return scores[best]! < Math.max(minSimilarity, ownScore) ? null : { path: compared[best]!.path, version: compared[best]!.before };
+  return scores[best]! < minSimilarity || scores[best]! <= ownScore
+    ? null
+    : { path: compared[best]!.path, version: compared[best]!.before };
 }
 
-/** The share of lines that both have, of the longer one. */
+/** The share of lines that both have, of the longer one. Lines without a letter or digit do not count. */
 function similarity(a: Buffer, b: Buffer): number {
+  const [linesA, linesB] = [wordLines(a), wordLines(b)];
   const counts = new Map<string, number>();
-  const [linesA, linesB] = [a.toString("latin1").split("\n"), b.toString("latin1").split("\n")];
   for (const line of linesA) counts.set(line, (counts.get(line) ?? 0) + 1);
   let common = 0;
   for (const line of linesB) {
@@ -43,5 +46,12 @@ function similarity(a: Buffer, b: Buffer): number {
     counts.set(line, left - 1);
     common += 1;
   }
-  return common / Math.max(linesA.length, linesB.length);
+  return common / Math.max(linesA.length, linesB.length, 1);
+}
+
+function wordLines(content: Buffer): string[] {
+  return content
+    .toString("latin1")
+    .split("\n")
+    .filter((line) => countWordCharacters(line) > 0);
 }

@@ -100,7 +100,11 @@ type Position = {
   command: string;
 };
 
-export async function findState(deps: EngineDeps, snapshots: Snapshots, { position, directory, command }: Position): Promise<ComparedState> {
+export async function findState(
+  deps: EngineDeps,
+  snapshots: Snapshots,
+  { position, directory, command }: Position,
+): Promise<ComparedState> {
   const project = deps.projectOf(directory);
   if (position.startsWith("snapshot:")) {
     const id = await snapshots.find(project, position.slice("snapshot:".length));
