@@ -9,7 +9,7 @@ import type { Api, MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { Callers } from "./callers.ts";
-import type { AcceptConnection } from "../protocol/connection/connection.ts";
+import type { AcceptConnection, Connection, FrameHandler } from "../protocol/connection/connection.ts";
 import { listenPrivateSocket } from "./private-socket.ts";
 import { hubPaths, readHubFile, removeHubFiles, takeHubLock, writePrivateFile, type HubFile } from "./hub-file.ts";
 import { PendingRunner } from "./pending-runner.ts";
@@ -25,6 +25,8 @@ export type HubDeps = {
   apiFor: (hello: Hello) => Promise<Api>;
   /** Creates the server of `skein web`, which listens only after a request. */
   createPage: (deps: PageDeps) => PageServer;
+  /** Serves the Agent Client Protocol to one connection of the WebSocket at `/acp`. */
+  serveAcp: (connection: Connection, apiFor: HubDeps["apiFor"]) => FrameHandler;
   /** The hub's own Api, to list running turns. */
   api: Api;
   /** A hub that is stopping does not count. */
@@ -136,7 +138,10 @@ function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: nu
   const { page, methods: pageMethods } = createPage(deps, accept);
   const socket = join(state, "run", `${process.pid}-${randomBytes(4).toString("hex")}.sock`);
   const token = randomBytes(32).toString("base64url");
-  const web = listenWeb({ port: deps.port, token, accept: accept("web") });
+  const acceptWeb = accept("web");
+  const acceptAt = (connection: Connection, path: string) =>
+    path === "/acp" ? deps.serveAcp(connection, deps.apiFor) : acceptWeb(connection);
+  const web = listenWeb({ port: deps.port, token, accept: acceptAt });
   const unix = listenPrivateSocket(socket, accept("private"));
   const file: HubFile = {
     url: web.url,

@@ -1,8 +1,8 @@
 // The handlers of WebSocket connections for a server of Bun: limits, back-pressure, close. The server itself decides who
 // may connect.
-import { connectionLimits, type AcceptConnection, type Connection, type FrameHandler } from "../protocol/connection/connection.ts";
+import { connectionLimits, type Connection, type FrameHandler } from "../protocol/connection/connection.ts";
 
-export type SocketClient = { handler: FrameHandler | null; drained: PromiseWithResolvers<void> | null };
+export type SocketClient = { path: string; handler: FrameHandler | null; drained: PromiseWithResolvers<void> | null };
 
 export type SocketListener = {
   websocket: Bun.WebSocketHandler<SocketClient>;
@@ -11,13 +11,17 @@ export type SocketListener = {
   closeAll: (why: string) => void;
 };
 
+/** Called once for each connection. `path` is that of the request, such as `/`. */
+type AcceptAtPath = (connection: Connection, path: string) => FrameHandler;
+
 /** `idleSeconds` ends a connection whose client answers no ping for that long; 0 never does. */
-export function createSocketListener(accept: AcceptConnection, { idleSeconds }: { idleSeconds: number }): SocketListener {
+export function createSocketListener(accept: AcceptAtPath, { idleSeconds }: { idleSeconds: number }): SocketListener {
   const connections = new Set<Bun.ServerWebSocket<SocketClient>>();
   return {
     upgrade(request, server, headers) {
       if (connections.size >= connectionLimits.connections) return new Response("too many connections\n", { status: 503 });
-      if (server.upgrade(request, { data: { handler: null, drained: null }, ...(headers && { headers }) })) return undefined;
+      const { pathname: path } = new URL(request.url);
+      if (server.upgrade(request, { data: { path, handler: null, drained: null }, ...(headers && { headers }) })) return undefined;
       return new Response("this is skein's hub: JSON-RPC 2.0 over WebSocket\n", { status: 426, headers: { Upgrade: "websocket" } });
     },
     closeAll(why) {
@@ -31,7 +35,7 @@ export function createSocketListener(accept: AcceptConnection, { idleSeconds }: 
       idleTimeout: idleSeconds,
       open(socket) {
         connections.add(socket);
-        socket.data.handler = accept(connectionOf(socket));
+        socket.data.handler = accept(connectionOf(socket), socket.data.path);
       },
       message(socket, frame) {
         if (typeof frame === "string") socket.data.handler?.receive(frame);

@@ -9,7 +9,8 @@ export type WebOptions = {
   /** Null: 4444, or the next free port. */
   port: number | null;
   token: string;
-  accept: AcceptConnection;
+  /** `path` is that of the request, such as `/`. */
+  accept: (connection: Connection, path: string) => FrameHandler;
 };
 
 const firstPort = 4444;

@@ -3,7 +3,14 @@ import { RequestError } from "@agentclientprotocol/sdk";
 import { Fault, messageOf, type FaultCode } from "../../protocol/api/error.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
 
-export const rpcCodes = { authRequired: -32000, notFound: -32002, invalidRequest: -32600, invalidParams: -32602, internal: -32603 };
+export const rpcCodes = {
+  authRequired: -32000,
+  notFound: -32002,
+  invalidRequest: -32600,
+  invalidParams: -32602,
+  internal: -32603,
+  parse: -32700,
+};
 
 const codes: Partial<Record<FaultCode, number>> = {
   auth: rpcCodes.authRequired,

@@ -11,6 +11,7 @@ import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
 import { printReport, type Report } from "../report-command.ts";
+import { serveAcpFrames } from "./acp-frames.ts";
 
 export const hub: Command = {
   name: "hub",
@@ -71,6 +72,7 @@ async function runInForeground(args: Args, ctx: CommandContext, port: number | n
         ...(env === null ? {} : { env }),
         ...(trust === null ? {} : { trust }),
       }),
+    serveAcp: (connection, apiFor) => serveAcpFrames(connection, apiFor, ctx),
     env: ctx.env,
     createPage: (deps) => new PageServer(deps),
     isOtherHubRunning: async () => (await findRunningHub(ctx)) !== null,

@@ -1,0 +1,33 @@
+// Serves the agent over a connection that carries one message in each frame, such as a WebSocket.
+import type { AnyMessage } from "@agentclientprotocol/sdk";
+import { parseJson } from "../../kit/text/json.ts";
+import type { Connection, FrameHandler } from "../../protocol/connection/connection.ts";
+import { createAcpAgent, type AcpDeps } from "./acp-agent.ts";
+import { rpcCodes } from "./request-errors.ts";
+
+/** When the connection is closed, turns continue. */
+export function serveOverFrames(deps: AcpDeps, connection: Connection): FrameHandler {
+  let controller!: ReadableStreamDefaultController<AnyMessage>;
+  const readable = new ReadableStream<AnyMessage>({ start: (created) => void (controller = created) });
+  const writable = new WritableStream<AnyMessage>({
+    async write(message) {
+      await connection.whenWritable();
+      connection.send(JSON.stringify(message));
+    },
+  });
+  const { app, close } = createAcpAgent(deps);
+  const served = app.connect({ readable, writable });
+  void served.closed.then(() => {
+    close();
+    connection.close("done");
+  });
+  return {
+    receive(frame) {
+      if (served.signal.aborted) return;
+      const message = parseJson(frame);
+      if (message !== null) return controller.enqueue(message as AnyMessage);
+      connection.send(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.parse, message: "Parse error" } }));
+    },
+    closed: () => served.close(),
+  };
+}

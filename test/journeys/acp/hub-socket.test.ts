@@ -1,0 +1,73 @@
+// The hub serves the Agent Client Protocol at /acp of its WebSocket, with its token.
+import { client, type AnyMessage, type SessionUpdate } from "@agentclientprotocol/sdk";
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { acpClient, textOfUpdates } from "../../support/acp-clients.ts";
+import { startHub, type HubFile } from "../../support/hub-client.ts";
+import { serverWith } from "../../support/mcp-clients.ts";
+import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
+
+async function connect({ url, token_file: tokenFile }: HubFile) {
+  const headers = { Authorization: `Bearer ${readFileSync(tokenFile, "utf8").trim()}` };
+  const socket = new WebSocket(`${url}/acp`, { headers });
+  const frames: string[] = [];
+  const updates: SessionUpdate[] = [];
+  const readable = new ReadableStream<AnyMessage>({
+    start(controller) {
+      socket.addEventListener("message", ({ data }) => {
+        frames.push(String(data));
+        controller.enqueue(JSON.parse(String(data)) as AnyMessage);
+      });
+    },
+  });
+  const writable = new WritableStream<AnyMessage>({ write: (message) => socket.send(JSON.stringify(message)) });
+  await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+  const app = client({ name: "journey" }).onNotification("session/update", ({ params }) => void updates.push(params.update));
+  const { agent } = app.connect({ readable, writable });
+  await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  return { socket, agent, updates, frames };
+}
+
+test("a client of the hub's WebSocket has the same sessions, and its turn continues when it disconnects", async () => {
+  await using server = serverWith(shellScript(["until [ -e go ]; do sleep 0.02; done; echo went on"], "all of it"));
+  using skein = temporaryHome(vendorEnv(server.url));
+  await using hub = await startHub(skein);
+  const { socket, agent, updates } = await connect(hub);
+  const { sessionId } = await agent.request("session/new", { cwd: skein.project, mcpServers: [] });
+  await using other = await acpClient(skein);
+  await other.agent.request("session/load", { sessionId, cwd: skein.project, mcpServers: [] });
+  const answer = agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "begin" }] });
+  answer.catch(() => {}); // the connection is closed before the answer
+  while (!updates.some(({ sessionUpdate }) => sessionUpdate === "tool_call")) await Bun.sleep(10);
+  socket.close();
+  writeFileSync(join(skein.project, "go"), "");
+  while (!textOfUpdates(other.updates, "agent_message_chunk").includes("all of it")) await Bun.sleep(10);
+  const again = await connect(hub);
+  await again.agent.request("session/load", { sessionId, cwd: skein.project, mcpServers: [] });
+  expect(textOfUpdates(again.updates, "agent_message_chunk")).toBe("all of it");
+  expect(await again.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "more" }] })).toMatchObject({
+    stopReason: "end_turn",
+  });
+  again.socket.send("{broken");
+  while (!again.frames.some((frame) => frame.includes("-32700"))) await Bun.sleep(10);
+  expect((await again.agent.request("session/list", { cwd: skein.project })).sessions).toMatchObject([{ sessionId }]);
+});
+
+test("the WebSocket at /acp refuses a client without the hub's token", async () => {
+  using skein = temporaryHome(vendorEnv("http://127.0.0.1:9"));
+  await using hub = await startHub(skein);
+  const http = hub.url.replace("ws:", "http:");
+  const upgrade = {
+    Connection: "Upgrade",
+    Upgrade: "websocket",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Version": "13",
+  };
+  expect((await fetch(`${http}/acp`, { headers: upgrade })).status).toBe(401);
+  expect((await fetch(`${http}/acp`, { headers: { ...upgrade, Authorization: "Bearer wrong" } })).status).toBe(401);
+  const token = readFileSync(hub.token_file, "utf8").trim();
+  const foreign = { ...upgrade, Authorization: `Bearer ${token}`, Origin: "http://example.org" };
+  expect((await fetch(`${http}/acp`, { headers: foreign })).status).toBe(403);
+});
