@@ -1,9 +1,9 @@
 // The files of a team: its directories, its log, the list of members, and the environment of a member. A member can write only
 // its workspace, `shared` and its outbox.
-import { closeSync, constants, lstatSync, rmSync } from "node:fs";
+import { closeSync, constants, lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeIgnoredDirectory } from "../../kit/files/ignored-directory.ts";
-import { makeDirectorySafely, openSafely, readSafely, replaceTextSafely, writeAll } from "../../kit/files/safe-file.ts";
+import { makeDirectorySafely, openSafely, readSafely, removeSafely, replaceTextSafely, writeAll } from "../../kit/files/safe-file.ts";
 import { openJsonLog } from "../../kit/files/json-log.ts";
 import { processStartTime } from "../../kit/process/processes.ts";
 import { shellQuote } from "../../kit/text/shell-quote.ts";
@@ -34,11 +34,11 @@ export function createTeamDirectory(paths: TeamPaths, selfCommand: readonly stri
     throw new Fault("file-unwritable", `${paths.root} can't be created: ${messageOf(error)}`, { cause: error });
   }
   // A link of that name is replaced, not followed.
-  rmSync(join(teams, ".gitignore"), { force: true });
+  removeSafely(join(teams, ".gitignore"));
   replaceTextSafely(join(teams, ".gitignore"), "*\n", 0o644);
   const command = selfCommand.map(shellQuote).join(" ");
   const program = join(paths.bin, "skein");
-  rmSync(program, { force: true });
+  removeSafely(program);
   replaceTextSafely(program, `#!/bin/sh\nexec ${command} "$@"\n`, 0o755);
 }
 
@@ -66,7 +66,7 @@ export function writeRoster(paths: TeamPaths, team: TeamRecord): void {
   const text = `${JSON.stringify({ team_id: team.id, objective, strategy, members }, null, 2)}\n`;
   const file = join(paths.shared, "team.json");
   // Members can write here and might create a directory or a link with this name.
-  if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false) rmSync(file, { recursive: true });
+  if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false) removeSafely(file);
   replaceTextSafely(file, text);
 }
 
@@ -110,7 +110,7 @@ export function readLoggedTeam(paths: TeamPaths): TeamRecord | null {
 export function markLeader({ root }: TeamPaths): () => void {
   const file = join(root, leaderFile);
   replaceTextSafely(file, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }));
-  return () => rmSync(file, { force: true });
+  return () => removeSafely(file);
 }
 
 /** True if the process that `markLeader` wrote is still running. */

@@ -219,26 +219,29 @@ export function openDirectorySafely(path: string | Buffer): SafeDirectory {
   return { file, path: isLinux ? `/proc/self/fd/${file}` : path.toString(), close: () => closeSync(file) };
 }
 
+/**
+ * Calls `act` with a path of the directory that stays the same if the directory is replaced meanwhile. Throws if a component of
+ * `path` is a link.
+ */
+export function inDirectory<Result>(path: string, act: (directory: string) => Result): Result {
+  const directory = openDirectorySafely(path);
+  try {
+    return act(directory.path);
+  } finally {
+    directory.close();
+  }
+}
+
 /** Removes a file, or a directory with its content. Throws if a directory of the path is a link. A link itself is removed. */
 export function removeSafely(path: string): void {
-  const parent = nullIfMissing(() => openDirectorySafely(dirname(path)));
-  if (parent === null) return;
-  try {
-    rmSync(join(parent.path, basename(path)), { recursive: true, force: true });
-  } finally {
-    parent.close();
-  }
+  nullIfMissing(() => inDirectory(dirname(path), (parent) => rmSync(join(parent, basename(path)), { recursive: true, force: true })));
 }
 
 /** Renames a file. Throws if a directory of one of the paths is a link. */
 export function renameSafely(from: string, to: string): void {
-  const [source, target] = [openDirectorySafely(dirname(from)), openDirectorySafely(dirname(to))];
-  try {
-    renameSync(join(source.path, basename(from)), join(target.path, basename(to)));
-  } finally {
-    source.close();
-    target.close();
-  }
+  inDirectory(dirname(from), (source) =>
+    inDirectory(dirname(to), (target) => renameSync(join(source, basename(from)), join(target, basename(to)))),
+  );
 }
 
 /** Users whose files in `directory` are as trustworthy as our own: this user, root, and the owner of the directory. */

@@ -2,7 +2,7 @@
 // that the mail continues after a crash. The lease of the team's session ensures that only one process runs the mail.
 import { watch, type FSWatcher } from "node:fs";
 import { join } from "node:path";
-import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
+import { newDropId } from "../../../kit/files/drop-file.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { parseMailText, parseMailValue } from "../../../protocol/team/read-mail.ts";
 import type { AddressableMember } from "../../../protocol/team/address.ts";
@@ -276,7 +276,7 @@ export class Mail {
     if (undelivered !== undefined)
       throw new Fault("usage", `"${undelivered.to}": ${undelivered.reason}; the members are ${names.join(", ")}`);
     if (owner.isClosed) throw new Fault("usage", quotaExceededText);
-    dropFile(owner.box.outbox, id, JSON.stringify(value));
+    owner.box.post(id, JSON.stringify(value));
     for (;;) {
       await this.sweep();
       const recorded = this.#recorded.get(id);

@@ -1,9 +1,17 @@
 // The mail directories of one owner: a member or the user. Only this module reads and writes their files for skein.
 // A member can write only its outbox. skein first moves a file to `taken`, where only skein writes, and never follows links.
+// A session of an outer project can replace the directories at any time, so each access opens its directory without links.
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectorySafely, readSafely, replaceTextSafely, UnsafePathError } from "../../../kit/files/safe-file.ts";
-import { dropIdOf, newDropId } from "../../../kit/files/drop-file.ts";
+import {
+  inDirectory,
+  makeDirectorySafely,
+  readSafely,
+  removeSafely,
+  replaceTextSafely,
+  UnsafePathError,
+} from "../../../kit/files/safe-file.ts";
+import { dropFile, dropIdOf, newDropId } from "../../../kit/files/drop-file.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { mailLimits, quotaExceededText, closedFileName } from "../../../protocol/team/mail.ts";
 
@@ -44,31 +52,31 @@ export class Mailbox {
       }
     }
     // A killed process may have left temporary files of incomplete messages.
-    for (const name of readdirSync(this.#inbox)) if (name.endsWith(".tmp")) rmSync(join(this.#inbox, name), { force: true });
+    open(this.#inbox, (inbox) => {
+      for (const name of readdirSync(inbox)) if (name.endsWith(".tmp")) rmSync(join(inbox, name), { force: true });
+    });
   }
 
   /** Returns the files sorted by name. Files that may be incomplete are left out without `includeIncomplete`. */
   files({ includeIncomplete }: { includeIncomplete: boolean }): OutboxFile[] {
-    const names = (readdirSync(this.outbox, { encoding: "buffer" }) as Buffer[])
-      .filter((name) => name[0] !== 0x2e)
-      .toSorted((a, b) => a.compare(b));
-    const files = names.map((name) => ({ name, id: dropIdOf(name.toString("latin1")) }));
-    return files.filter((file) => includeIncomplete || file.id !== null || !this.#isFresh(file));
+    return open(this.outbox, (outbox) => {
+      const names = (readdirSync(outbox, { encoding: "buffer" }) as Buffer[])
+        .filter((name) => name[0] !== 0x2e)
+        .toSorted((a, b) => a.compare(b));
+      const files = names.map((name) => ({ name, id: dropIdOf(name.toString("latin1")) }));
+      return files.filter((file) => includeIncomplete || file.id !== null || !isFresh(pathIn(outbox, file)));
+    });
   }
 
-  #isFresh(file: OutboxFile): boolean {
-    const stat = lstatSync(this.#pathOf(file), { throwIfNoEntry: false });
-    return stat !== undefined && Date.now() - stat.mtimeMs < settleMs;
-  }
-
-  #pathOf({ name }: OutboxFile): Buffer {
-    return Buffer.concat([Buffer.from(`${this.outbox}/`), name]);
+  /** Puts a file into the outbox, as the owner would. */
+  post(id: string, text: string): void {
+    open(this.outbox, (outbox) => dropFile(outbox, id, text));
   }
 
   /** Moves a file to `taken` with one rename, so that after a crash it is in exactly one of the two directories. */
   claim(file: OutboxFile, claim: ClaimedFile): "claimed" | "gone" | { problem: string } {
     try {
-      renameSync(this.#pathOf(file), this.#claimPath(claim));
+      open(this.outbox, (outbox) => open(this.#taken, (taken) => renameSync(pathIn(outbox, file), join(taken, claimName(claim)))));
       return "claimed";
     } catch (error) {
       return (error as NodeJS.ErrnoException).code === "ENOENT" ? "gone" : { problem: `it can't be moved: ${messageOf(error)}` };
@@ -77,13 +85,14 @@ export class Mailbox {
 
   /** Returns an id for a file that can't be moved. The id is the same after a restart, unless the file has changed. */
   unmovableClaim(file: OutboxFile): ClaimedFile {
-    const at = Math.floor(lstatSync(this.#pathOf(file), { throwIfNoEntry: false })?.ctimeMs ?? 0);
+    const stat = open(this.outbox, (outbox) => lstatSync(pathIn(outbox, file), { throwIfNoEntry: false }));
+    const at = Math.floor(stat?.ctimeMs ?? 0);
     return { at, id: stableMailId(`${this.owner}/${file.name.toString("latin1")} ${at}`) };
   }
 
   /** Files that were moved to `taken` and are not processed yet, in order. */
   claims(): ClaimedFile[] {
-    const names = readdirSync(this.#taken).toSorted();
+    const names = open(this.#taken, (taken) => readdirSync(taken)).toSorted();
     return names.flatMap((name) => {
       const [, at, id] = /^(\d{13})-([0-9a-f]{12})$/.exec(name) ?? [];
       return at === undefined || id === undefined ? [] : [{ at: Number(at), id }];
@@ -102,13 +111,16 @@ export class Mailbox {
   }
 
   dropClaim(claim: ClaimedFile): void {
-    rmSync(this.#claimPath(claim), { force: true });
+    open(this.#taken, (taken) => rmSync(join(taken, claimName(claim)), { force: true }));
   }
 
   /** Moves the file to `refused`, where the user can read it. */
   moveToRefused(claim: ClaimedFile): void {
-    if (lstatSync(this.#claimPath(claim), { throwIfNoEntry: false }) === undefined) return;
-    renameSync(this.#claimPath(claim), join(this.#refused, claimName(claim)));
+    const name = claimName(claim);
+    open(this.#taken, (taken) => {
+      if (lstatSync(join(taken, name), { throwIfNoEntry: false }) === undefined) return;
+      open(this.#refused, (refused) => renameSync(join(taken, name), join(refused, name)));
+    });
   }
 
   /** Writes a file that makes `skein msg` and `skein report` refuse at once. */
@@ -117,23 +129,24 @@ export class Mailbox {
   }
 
   reopen(): void {
-    rmSync(this.#closedFile, { force: true });
+    removeSafely(this.#closedFile);
   }
 
   /** Moves files over the quota to `refused`. */
   refuseOverQuota(files: readonly OutboxFile[], at: number): void {
-    for (const file of files) {
+    const move = (outbox: string, refused: string, file: OutboxFile): void => {
       try {
-        renameSync(this.#pathOf(file), join(this.#refused, `${overQuotaPrefix}${claimName({ at, id: newDropId() })}`));
+        renameSync(pathIn(outbox, file), join(refused, `${overQuotaPrefix}${claimName({ at, id: newDropId() })}`));
       } catch {
         // A file that can't be moved stays in the outbox, which is closed.
       }
-    }
+    };
+    open(this.outbox, (outbox) => open(this.#refused, (refused) => files.forEach((file) => move(outbox, refused, file))));
   }
 
   /** Number of files that `refuseOverQuota` has moved, in all turns. */
   countOverQuota(): number {
-    return readdirSync(this.#refused).filter((name) => name.startsWith(overQuotaPrefix)).length;
+    return open(this.#refused, (refused) => readdirSync(refused)).filter((name) => name.startsWith(overQuotaPrefix)).length;
   }
 
   /** Writes the file atomically, unless it exists. */
@@ -145,6 +158,25 @@ export class Mailbox {
   #claimPath(claim: ClaimedFile): string {
     return join(this.#taken, claimName(claim));
   }
+}
+
+/** Names the directory in the error for a link. */
+function open<Result>(path: string, act: (directory: string) => Result): Result {
+  try {
+    return inDirectory(path, act);
+  } catch (error) {
+    if (!(error instanceof UnsafePathError)) throw error;
+    throw new Fault("file-unreadable", `${path} is not skein's own directory any more: ${error.message}`, { cause: error });
+  }
+}
+
+function pathIn(directory: string, { name }: OutboxFile): Buffer {
+  return Buffer.concat([Buffer.from(`${directory}/`), name]);
+}
+
+function isFresh(path: Buffer): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat !== undefined && Date.now() - stat.mtimeMs < settleMs;
 }
 
 /** Hashes `text`, so that the same text has the same id after a restart. */

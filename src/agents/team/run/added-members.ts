@@ -1,7 +1,7 @@
 // Members that were requested in addition to the plan. Each request is a file. The team reads all request files between two phases.
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { readSafely } from "../../../kit/files/safe-file.ts";
+import { inDirectory, readSafely, removeSafely } from "../../../kit/files/safe-file.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import { findPlanProblems, planConstraints } from "../../../protocol/team/plan.ts";
 import type { MemberPlan, PhasePlan } from "../../../protocol/team/team.ts";
@@ -18,7 +18,7 @@ export async function takeAddedMembers(
 ): Promise<{ plan: PhasePlan; drop: () => void } | null> {
   const { paths, record, roles, emit } = run;
   const files = requestFiles(paths);
-  const drop = () => files.forEach((file) => rmSync(file, { force: true }));
+  const drop = () => files.forEach(removeSafely);
   const members: MemberPlan[] = [];
   for (const file of files) {
     const member = await readMember(file);
@@ -49,7 +49,7 @@ async function readMember(file: string): Promise<MemberPlan | { problems: string
 function requestFiles(paths: TeamPaths): string[] {
   const directory = addedMembersDirectory(paths);
   try {
-    const names = readdirSync(directory).filter((name) => name.endsWith(".json") && !name.startsWith("."));
+    const names = inDirectory(directory, (opened) => readdirSync(opened)).filter((name) => name.endsWith(".json") && !name.startsWith("."));
     return names.toSorted().map((name) => join(directory, name));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
