@@ -27,20 +27,27 @@ export function familyMembers(family: ProcessFamily, table: ProcessInfo[] = proc
   return withDescendants(table, new Set(members.map((row) => row.pid)));
 }
 
-/** The processes that have an environment variable, and their descendants, by the value of the variable. */
+/**
+ * The descendants of this process that have an environment variable, and their own descendants, by the value of the variable. A
+ * process can choose its own environment, but not that of its parents. So the topmost process with the variable decides.
+ */
 export function familiesByVariable(variable: string): Map<string, number[]> {
-  const table = processTable();
-  const prefix = `${variable}=`;
-  const tagged = new Map<string, Set<number>>();
-  for (const row of table) {
-    const environment = row.isZombie || row.pid === process.pid ? "" : (readText(`/proc/${row.pid}/environ`) ?? "");
-    const value = environment
-      .split("\0")
-      .find((entry) => entry.startsWith(prefix))
-      ?.slice(prefix.length);
-    if (value !== undefined) tagged.set(value, (tagged.get(value) ?? new Set()).add(row.pid));
+  const children = Map.groupBy(processTable(), (row) => row.parent);
+  const families = new Map<string, number[]>();
+  const pending: { pid: number; value: string | null }[] = [{ pid: process.pid, value: null }];
+  for (let parent = pending.pop(); parent !== undefined; parent = pending.pop()) {
+    for (const { pid, isZombie } of children.get(parent.pid) ?? []) {
+      const value = parent.value ?? (isZombie ? null : valueIn(pid, variable));
+      pending.push({ pid, value });
+      if (value !== null && !isZombie) families.set(value, [...(families.get(value) ?? []), pid]);
+    }
   }
-  return new Map([...tagged].map(([value, pids]) => [value, withDescendants(table, pids)]));
+  return families;
+}
+
+function valueIn(pid: number, variable: string): string | null {
+  const entries = (readText(`/proc/${pid}/environ`) ?? "").split("\0");
+  return entries.find((entry) => entry.startsWith(`${variable}=`))?.slice(variable.length + 1) ?? null;
 }
 
 /** Sends SIGTERM, and SIGKILL after `graceMs`, until the family has ended. Resolves with the survivors after 5 more seconds. */
