@@ -9,7 +9,7 @@ import { Fault } from "../../protocol/api/error.ts";
 /** Runs a program in the sandbox of the project, beside git. */
 type RunBeside = (project: string, argv: string[], limits: Pick<ShellCommand, "maxBytes" | "signal">) => Promise<ShellResult>;
 
-/** A shadow repository reads nothing of the project's own repository. */
+/** A shadow repository reads nothing of the project's own repository, except for objects that it borrows. */
 type WatchedRepository = { project: string; isShadow: boolean };
 
 export type PipeWatch = {
@@ -27,8 +27,8 @@ export function createPipeWatch(runBeside: RunBeside): PipeWatch {
 
   const find = async ({ project, isShadow }: WatchedRepository): Promise<string | null> => {
     const limits = { maxBytes: 64 << 10, signal: AbortSignal.timeout(maxSearchMs) };
-    const repositories = isShadow ? "./*/.git/*" : "*/.git/*";
-    const { out } = await runBeside(project, [...search, repositories, ")", "-type", "p", "-print0"], limits);
+    const repositories = isShadow ? ["./*/.git/*", "-o", "-path", "./.git/objects/info/alternates"] : ["*/.git/*"];
+    const { out } = await runBeside(project, [...search, ...repositories, ")", "-type", "p", "-print0"], limits);
     const [path, rest] = out.toString().split("\0", 2);
     return rest === undefined ? null : path!.replace(/^\.\//, "");
   };

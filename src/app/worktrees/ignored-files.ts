@@ -98,7 +98,8 @@ function checkFiles(project: string, paths: readonly string[], notes: string[]):
 
 /** Copies and links into the new directory. Existing paths stay. git ignores the links, also if a pattern means directories only. */
 export async function addIgnored({ project, directory, copied, linked }: WorktreeRecord): Promise<void> {
-  for (const path of copied) await copyFile(join(project, path), join(directory, path));
+  let remaining = maxTotalBytes;
+  for (const path of copied) remaining -= await copyFile(join(project, path), join(directory, path), Math.min(remaining, maxFileBytes));
   for (const path of linked) {
     const link = join(directory, path);
     makeDirectorySafely(dirname(link), 0o755);
@@ -114,14 +115,21 @@ export async function addIgnored({ project, directory, copied, linked }: Worktre
   if (lines !== "" || own !== null) replaceTextSafely(excludes, `${own?.toString() ?? ""}\n${lines}`, 0o644);
 }
 
-async function copyFile(from: string, to: string): Promise<void> {
+/** Returns the number of bytes. Throws if there are more than `maxBytes`: a file may grow while it is copied. */
+async function copyFile(from: string, to: string, maxBytes: number): Promise<number> {
   makeDirectorySafely(dirname(to), 0o755);
-  if (lstatSync(to, { throwIfNoEntry: false }) !== undefined || !createSafely(to, "", 0o600)) return;
+  if (lstatSync(to, { throwIfNoEntry: false }) !== undefined || !createSafely(to, "", 0o600)) return 0;
+  let bytes = 0;
   const source = openSafely(from, constants.O_RDONLY, { hasOtherNames: true });
   try {
     await replaceSafely(to, async (file) => {
-      for await (const chunk of readChunks(source)) writeAll(file, chunk);
+      for await (const chunk of readChunks(source)) {
+        if ((bytes += chunk.length) > maxBytes)
+          throw new Fault("usage", `${from} has become too big for a worktree`, { hint: "run again when it no longer grows" });
+        writeAll(file, chunk);
+      }
     });
+    return bytes;
   } finally {
     closeSync(source);
   }

@@ -26,6 +26,34 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe("worktrees", () => {
+  test("an index that is a link to a key is never copied", async () => {
+    const key = join(root, "key");
+    writeFileSync(key, "-----BEGIN KEY-----\n");
+    rmSync(join(project, ".git/index"));
+    symlinkSync(key, join(project, ".git/index"));
+    // Tools can read the repository of a worktree at any moment, also between two commands of git.
+    const seen: string[] = [];
+    const watched = createWorktrees(async (command) => {
+      for (const file of new Bun.Glob("**/*").scanSync({ cwd: team.gitDir, dot: true, absolute: true }))
+        if (readFileSync(file, "latin1").includes("BEGIN KEY")) seen.push(file);
+      return plainGit(command);
+    });
+    mkdirSync(team.gitDir, { recursive: true });
+    await watched.base(team, "files");
+    expect(seen).toEqual([]);
+  });
+
+  test("work with very many repositories inside of it is refused", async () => {
+    const member = await open("agent_engineer_1_aaaaaaaa");
+    for (let number = 0; number < 51; number += 1) {
+      const repository = join(member.directory, `r${number}`, ".git");
+      for (const name of ["objects", "refs"]) mkdirSync(join(repository, name), { recursive: true });
+      writeFileSync(join(repository, "HEAD"), "ref: refs/heads/main\n");
+      writeFileSync(join(repository, "..", "file"), "x");
+    }
+    await expect(commitWork(member, "many")).rejects.toThrow("the work has more than 50 repositories inside of it");
+  }, 20_000);
+
   test("a worktree starts with the current files, committed or not, and the user's repository stays unchanged", async () => {
     write("a.txt", "changed\n");
     write("new.txt", "new\n");

@@ -83,10 +83,11 @@ async function commitProject(repository: ShadowRepository, parent: string | null
   });
 }
 
-/** Copies nothing if a tool has put a link or a pipe there. git then reads all files that are not ignored. */
+/** Copies nothing if a tool has put a link, a pipe or another file there. git then reads all files that are not ignored. */
 function copyProjectIndex(from: string, to: string): void {
   try {
-    copyIndex(realpathSync(from), to);
+    // The repository may be a link of the user. The index itself never is one: tools may read the copy.
+    copyIndex(join(realpathSync(dirname(from)), basename(from)), to);
   } catch {
     rmSync(to, { force: true });
   }
@@ -114,6 +115,7 @@ function copyIndex(from: string, to: string): void {
   const stat = lstatSync(from);
   const bytes = readSafely(from, { maxBytes: maxIndexBytes, owners: ownersFor(stat) });
   if (bytes === null) return;
+  if (bytes.toString("latin1", 0, 4) !== "DIRC") throw new UnsafePathError("it is no index of git");
   const file = openSafely(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL);
   try {
     writeAll(file, bytes);
@@ -142,10 +144,14 @@ type FilesOptions = {
   excludes: string | null;
   /** Paths that stay as they are in the index. */
   isLeftOut: (path: string) => boolean;
+  /** Repositories inside so far. Each takes several commands of git, and a tool can create any number, at any depth. */
+  count?: { repositories: number };
 };
 
+const maxInnerRepositories = 50;
+
 async function writeFilesTree(repository: ShadowRepository, index: string, options: FilesOptions): Promise<string> {
-  const { innerRepositories, excludes, isLeftOut } = options;
+  const { innerRepositories, excludes, isLeftOut, count = { repositories: 0 } } = options;
   const list = ["-c", `core.excludesFile=${excludes ?? "/dev/null"}`, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   // git lists tracked files last. They are updated first, because a file may have become a directory.
   const listed = splitAtNul(await runGit(repository, list, { index })).toReversed();
@@ -155,9 +161,11 @@ async function writeFilesTree(repository: ShadowRepository, index: string, optio
   await runGit(repository, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { index, stdin });
   if (innerRepositories === "include")
     for (const path of paths.filter((candidate) => candidate.endsWith("/")).map(readablePath)) {
+      if ((count.repositories += 1) > maxInnerRepositories)
+        throw new Fault("usage", `the work has more than ${maxInnerRepositories} repositories inside of it`);
       const innerIndex = `${index}.inner`;
       const inner = { ...repository, project: join(repository.project, path) };
-      const tree = await writeFilesTree(inner, innerIndex, { ...options, isLeftOut: () => false });
+      const tree = await writeFilesTree(inner, innerIndex, { ...options, isLeftOut: () => false, count });
       rmSync(innerIndex, { force: true });
       await run(repository, ["read-tree", `--prefix=${path}`, tree], { index });
     }
