@@ -41,7 +41,7 @@ describe("reading", () => {
     const harmless = '[core]\nfsmonitor = true\nbare = false\n[alias]\nst = status\n[pager]\nlog = off\n[remote "o"]\nurl = https://x\n';
     expect(programSettings(parseGitConfig(harmless))).toEqual([]);
     const harmful =
-      '[core]\nfsmonitor = ./x\nhooksPath = h\nsshCommand = s\n[alias]\nst = !x\n[filter "a.b"]\nprocess = p\n[diff]\nexternal = d\n[includeIf "gitdir:/x"]\npath = p\n[remote "o"]\nurl = ext::sh\n[pager]\nlog = ./p\n';
+      '[core]\nfsmonitor = ./x\nhooksPath = h\nsshCommand = s\n[alias]\nst = !x\n[filter "a.b"]\nprocess = p\n[diff]\nexternal = d\n[includeIf "gitdir:/x"]\npath = p\n[remote "o"]\nurl = ext::sh\n[pager]\nlog = ./p\n[alias]\nother = -c core.editor=x commit\nlg = log -n 3\n[lfs "extension.x"]\nclean = c\n';
     expect(programSettings(parseGitConfig(harmful)).map(({ key }) => key)).toEqual([
       "core.fsmonitor",
       "core.hookspath",
@@ -52,6 +52,8 @@ describe("reading", () => {
       "includeif.gitdir:/x.path",
       "remote.o.url",
       "pager.log",
+      "alias.other",
+      "lfs.extension.x.clean",
     ]);
   });
 });

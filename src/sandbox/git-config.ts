@@ -87,6 +87,7 @@ const programKeys = [
   /^instaweb\.httpd$/,
   /^init\.templatedir$/,
   /^protocol\.(.*\.)?allow$/,
+  /^lfs\.(extension\..*\.(clean|smudge)|customtransfer\..*\.path)$/,
 ];
 
 const isSwitch = /^(|true|false|yes|no|on|off|\d+)$/i;
@@ -94,7 +95,9 @@ const isSwitch = /^(|true|false|yes|no|on|off|\d+)$/i;
 /** The settings that make git run a program. */
 export function programSettings(settings: GitSetting[]): GitSetting[] {
   return settings.filter(({ key, value }) => {
-    if (key.startsWith("alias.") || /^submodule\..*\.update$/.test(key)) return value.startsWith("!");
+    // An alias may also set another setting, by an option before its command.
+    if (key.startsWith("alias.")) return /^!|(^|\s)(-c|--config-env|--exec-path)/.test(value);
+    if (/^submodule\..*\.update$/.test(key)) return value.startsWith("!");
     if (key === "core.fsmonitor" || key.startsWith("pager.")) return !isSwitch.test(value);
     if (/^(remote\..*\.(push)?url|url\..*\.(pushinsteadof|insteadof))$/.test(key)) return /ext::/.test(`${key} ${value}`);
     return programKeys.some((pattern) => pattern.test(key));

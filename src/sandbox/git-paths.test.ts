@@ -7,6 +7,7 @@ import {
   readFileSync,
   readdirSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -111,6 +112,36 @@ describe("protected paths", () => {
     symlinkSync("../my-hooks", join(project, ".git", "hooks"));
     expect(writableGitPaths(project)).toEqual([]);
     expect(protectedGitPaths(project)).toEqual([join(project, ".git")]);
+  });
+
+  test("an empty .git is protected completely, because it could become a repository", () => {
+    const project = join(root, "empty");
+    mkdirSync(join(project, ".git"), { recursive: true });
+    expect([writableGitPaths(project), protectedGitPaths(project)]).toEqual([[], [join(project, ".git")]]);
+  });
+
+  test("a repository whose HEAD and objects are links is protected like any other", () => {
+    const own = join(repository(), ".git");
+    for (const name of ["HEAD", "objects"]) {
+      renameSync(join(own, name), join(own, `${name}.real`));
+      symlinkSync(`${name}.real`, join(own, name));
+    }
+    expect(protectedGitPaths(own)).toEqual(names.map((name) => join(own, name)));
+  });
+
+  test("with very many submodules all of their repositories are protected", () => {
+    const own = join(repository(), ".git");
+    const addModules = (count: number) => {
+      for (let number = 0; number < count; number += 1) {
+        mkdirSync(join(own, "modules", `m${number}`, "objects"), { recursive: true });
+        writeFileSync(join(own, "modules", `m${number}`, "HEAD"), "ref: refs/heads/main\n");
+      }
+    };
+    addModules(100);
+    expect(protectedGitPaths(own)).toContain(join(own, "modules/m99/config"));
+    addModules(101);
+    expect(protectedGitPaths(own)).toEqual([...names.map((name) => join(own, name)), join(own, "modules")]);
+    expect(writableRepositories(join(own, ".."))).toEqual([own]);
   });
 
   test("a directory without a repository and a single writable file have no protected paths", () => {

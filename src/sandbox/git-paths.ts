@@ -1,11 +1,12 @@
 // Lists the files of a git repository that tools need to write, and those they must not write: the user's next git
 // command would run a changed hook or setting.
-import { closeSync, constants, linkSync, lstatSync, mkdirSync, readdirSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { closeSync, constants, linkSync, lstatSync, readdirSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { realPath } from "../kit/files/path-status.ts";
-import { makeDirectorySafely, openSafely, ownersFor, readRegularFile, readSafely } from "../kit/files/safe-file.ts";
+import { makeDirectorySafely, openDirectorySafely, openSafely, ownersFor, readRegularFile, readSafely } from "../kit/files/safe-file.ts";
 
-const maxModules = 512;
+/** Each has paths of its own that are protected. With more submodules, all of `modules` is protected. */
+const maxModules = 100;
 const maxBorrowed = 16;
 const maxTextBytes = 1 << 20;
 
@@ -27,14 +28,17 @@ export function writableGitPaths(project: string): string[] {
 /** Paths in a writable directory that git runs, or that decide what git runs or where the repository is. */
 export function protectedGitPaths(directory: string): string[] {
   const dotGit = join(directory, ".git");
-  // A .git file could be changed to name another repository, and a link could be replaced. Then all of .git is protected.
-  const entire = kindOf(dotGit) === "file" || (kindOf(dotGit) === "directory" && hasLinks(dotGit)) ? [dotGit] : [];
+  // A .git file could be changed to name another repository, a link could be replaced, and an empty directory could become a
+  // repository. Then all of .git is protected.
+  const isDirectory = kindOf(dotGit) === "directory";
+  const entire = kindOf(dotGit) === "file" || (isDirectory && (hasLinks(dotGit) || !isRepository(dotGit))) ? [dotGit] : [];
   if (!isRepository(directory)) return entire;
   const worktrees = listNames(join(directory, "worktrees")).map((name) => join(directory, "worktrees", name));
+  const modules = modulesOf(join(directory, "modules"));
   return [
     ...entire,
-    ...[directory, ...modulesOf(join(directory, "modules"))].flatMap(protectedNames),
-    ...worktrees.flatMap(protectedNames),
+    ...[directory, ...(modules ?? []), ...worktrees].flatMap(protectedNames),
+    ...(modules === null ? [join(directory, "modules")] : []),
   ];
 }
 
@@ -62,14 +66,14 @@ function readAlternates(objects: string): string[] {
   }
 }
 
-/** The repositories of submodules inside a repository. */
+/** The repositories of submodules inside a repository that are protected one by one. */
 export function gitModules(repository: string): string[] {
-  return isRepository(repository) ? modulesOf(join(repository, "modules")) : [];
+  return isRepository(repository) ? (modulesOf(join(repository, "modules")) ?? []) : [];
 }
 
 /** The repositories that tools can write in a directory: its own or that of its worktree, and their submodules. */
 export function writableRepositories(directory: string): string[] {
-  return writableGitPaths(directory).flatMap((repository) => [repository, ...modulesOf(join(repository, "modules"))]);
+  return writableGitPaths(directory).flatMap((repository) => [repository, ...gitModules(repository)]);
 }
 
 /**
@@ -77,7 +81,7 @@ export function writableRepositories(directory: string): string[] {
  * content means the same as their absence. Returns the created files, so that they can be removed after the last tool.
  */
 export function createGitPlaceholders(repository: string): string[] {
-  isCreated(() => mkdirSync(join(repository, "hooks")));
+  isCreated(() => makeDirectorySafely(join(repository, "hooks"), 0o755));
   const files: [string, string][] = [[join(repository, "commondir"), ".\n"]];
   if (/worktreeconfig/i.test(readText(join(repository, "config")) ?? "")) files.push([join(repository, "config.worktree"), ""]);
   return files.filter(([path, text]) => isCreated(() => createFile(path, text))).map(([path]) => path);
@@ -85,12 +89,18 @@ export function createGitPlaceholders(repository: string): string[] {
 
 /** Creates the file with its content in one step: git may read it at any moment and fails on an empty one. */
 function createFile(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}-${crypto.randomUUID()}`;
-  writeFileSync(temporary, text, { flag: "wx" });
+  const directory = openDirectorySafely(dirname(path));
+  const target = join(directory.path, basename(path));
+  const temporary = `${target}.${process.pid}-${crypto.randomUUID()}`;
   try {
-    linkSync(temporary, path);
+    writeFileSync(temporary, text, { flag: "wx" });
+    try {
+      linkSync(temporary, target);
+    } finally {
+      unlinkSync(temporary);
+    }
   } finally {
-    unlinkSync(temporary);
+    directory.close();
   }
 }
 
@@ -120,8 +130,9 @@ function isCreated(act: () => void): boolean {
   }
 }
 
+/** git accepts links in the place of all these names, and finds the objects of a worktree through `commondir`. */
 export function isRepository(directory: string): boolean {
-  return kindOf(join(directory, "HEAD")) === "file" && kindOf(join(directory, "objects")) === "directory";
+  return exists(join(directory, "HEAD")) && ["objects", "commondir"].some((name) => exists(join(directory, name)));
 }
 
 function hasLinks(repository: string): boolean {
@@ -132,18 +143,22 @@ function protectedNames(repository: string): string[] {
   return ["hooks", "config", "config.worktree", "commondir"].map((name) => join(repository, name));
 }
 
-/** Submodules are at any depth below `modules`. Each has its own HEAD. */
-function modulesOf(directory: string): string[] {
+/** Submodules are at any depth below `modules`. Each has its own HEAD. Null if there are too many. */
+function modulesOf(directory: string): string[] | null {
   const modules: string[] = [];
   const pending = [directory];
-  for (let next = pending.pop(); next !== undefined && modules.length < maxModules; next = pending.pop()) {
+  for (let next = pending.pop(), count = 0; next !== undefined; next = pending.pop()) {
+    if ((count += 1) > maxModuleDirectories) return null;
     const isModule = isRepository(next);
     if (isModule) modules.push(next);
     const parent = isModule ? join(next, "modules") : next;
     for (const name of listNames(parent)) if (kindOf(join(parent, name)) === "directory") pending.push(join(parent, name));
   }
-  return modules;
+  return modules.length > maxModules ? null : modules;
 }
+
+/** The name of a submodule is a path, so there are also directories between them. */
+const maxModuleDirectories = 10 * maxModules;
 
 /** The directory that the `.git` file of a worktree names. */
 function linkedDirectory(project: string): string | null {
@@ -158,6 +173,15 @@ function kindOf(path: string): "file" | "directory" | null {
     return stat?.isFile() ? "file" : stat?.isDirectory() ? "directory" : null;
   } catch {
     return null;
+  }
+}
+
+/** Also true for a link that leads nowhere. */
+function exists(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false; // a parent is no directory
   }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import type { Policy, PolicyName } from "../protocol/api/policy.ts";
 import { isTooBroad } from "../kit/files/path-status.ts";
-import { describeSandbox, type SandboxPaths, type PathRule, createSandboxRules } from "./rules.ts";
+import { createGitRules, describeSandbox, type SandboxPaths, type PathRule, createSandboxRules } from "./rules.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-rules-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -48,6 +48,17 @@ function accessTo(rules: PathRule[], path: string): PathRule["access"] {
   const ours = rules.filter((rule) => rule.path === "/" || !root.startsWith(rule.path));
   return ours.findLast((rule) => rule.path === "/" || path === rule.path || path.startsWith(`${rule.path}/`))!.access;
 }
+
+test("a secret that is missing, and skein's own missing settings, are hidden from tools and from skein's git when they appear", () => {
+  const { at, places } = makeHome(["home/.config/fish/config.fish"]);
+  rmSync(places.own.config, { recursive: true });
+  const git = createGitRules({ ...places, repository: null, isProjectWritable: false });
+  for (const { rules } of [createSandboxRules(policy("workspace"), places), git]) {
+    expect(rules.filter(({ access }) => access === "none").map(({ path }) => path)).toContain(places.own.config);
+    // One missing name is enough: the entries beside it are then allowed one by one.
+    expect(rules.some(({ path, access }) => access === "none" && dirname(path) === join(at, "home/.config"))).toBe(true);
+  }
+});
 
 test("a skill that the user linked from a hidden place can be read, and one in the project can still be written", () => {
   const { at, places } = makeHome(["home/.claude/plugins/p/SKILL.md", "home/project/skill/SKILL.md", "home/.claude/secret/x"]);

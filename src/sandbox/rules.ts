@@ -3,7 +3,7 @@
 import { existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
-import { isTooBroad } from "../kit/files/path-status.ts";
+import { isTooBroad, resolveLinks } from "../kit/files/path-status.ts";
 import { namedHosts, type Policy, type SandboxInfo, type SessionTag } from "../protocol/api/policy.ts";
 import { planFilePath } from "../protocol/tree/skein-directory.ts";
 import { borrowedObjects, protectedGitPaths } from "./git-paths.ts";
@@ -63,10 +63,7 @@ export function createSandboxRules(policy: Policy, paths: SandboxPaths): Sandbox
   const writable = writablePaths(policy, paths);
   const { accessByPath, setAccess, setRealAccess } = createAccessTable();
   setRealAccess("scratch", scratchPaths(paths.home));
-  // Landlock keeps a missing secret unreadable when it appears. Mounts need an existing path.
-  for (const path of missingSecrets(realPathOf(paths.home) ?? paths.home)) accessByPath.set(path, "none");
-  setRealAccess("none", secretPaths(paths));
-  setRealAccess("none", [paths.own.config, paths.own.data, paths.own.state]);
+  hideSecrets({ accessByPath, setRealAccess }, paths);
   setRealAccess("read", readableSkeinPaths(paths));
   const hidden = [...accessByPath].flatMap(([path, access]) => (access === "none" ? [path + sep] : []));
   setAccess(
@@ -119,7 +116,7 @@ export function createGitRules({ project, repository, isProjectWritable, temp, c
   const ownRepository = real === repository || repository?.startsWith(paths.own.data + sep) ? real : null;
   const writable = [...(ownRepository === null ? [] : [ownRepository]), ...(isProjectWritable ? [project] : [])];
   const { accessByPath, setAccess, setRealAccess } = createAccessTable();
-  setRealAccess("none", [...secretPaths(paths), paths.own.config, paths.own.data, paths.own.state]);
+  hideSecrets({ accessByPath, setRealAccess }, paths);
   setAccess("read", [project]);
   setAccess("write", writable);
   setAccess("read", writable.flatMap(protectedGitPaths));
@@ -141,6 +138,17 @@ function createAccessTable() {
     for (const path of targets.map(realPathOf)) if (path !== null) accessByPath.set(path, access);
   };
   return { accessByPath, setAccess, setRealAccess };
+}
+
+/** Landlock keeps a missing secret unreadable when it appears. Mounts need an existing path. */
+function hideSecrets(
+  { accessByPath, setRealAccess }: Pick<ReturnType<typeof createAccessTable>, "accessByPath" | "setRealAccess">,
+  { own, ...paths }: Pick<SandboxPaths, "home" | "isRoot" | "env" | "own">,
+): void {
+  const ownPaths = [own.config, own.data, own.state];
+  const missing = [...missingSecrets(realPathOf(paths.home) ?? paths.home), ...ownPaths.map(resolveLinks)];
+  for (const path of missing) accessByPath.set(path, "none");
+  setRealAccess("none", [...secretPaths(paths), ...ownPaths]);
 }
 
 /** The last rule for a path wins. */

@@ -14,7 +14,16 @@ import type { ContainedGit } from "./contained-git.ts";
 import { createExecutorPool, executorOf } from "./executor-pool.ts";
 import { guardExecutor } from "./guard-watch.ts";
 import { resolveTurn } from "./resolve-turn.ts";
-import { canGuard, protectionOf, refuseLinks, sandboxes, type SandboxedTurn, supportFor } from "./sandbox-scope.ts";
+import {
+  canGuard,
+  keepOwnDirectories,
+  memberTag,
+  protectionOf,
+  refuseLinks,
+  sandboxes,
+  type SandboxedTurn,
+  supportFor,
+} from "./sandbox-scope.ts";
 import { forgetSandboxSupport, loadSandboxSupport } from "./sandbox-support.ts";
 import { createScratchDirectory, removePrivateDirectory, removeScratchLeftovers } from "./scratch-directory.ts";
 import type { Cleanup } from "./turn-sandbox.ts";
@@ -23,7 +32,7 @@ export type ExecutorProvider = {
   /** Returns what this machine enforces for the policy. Throws if the policy requires a sandbox and there is none. */
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   /**
-   * Throws if the project's `.git` or `.skein` is a link. The start of a sandbox also looks for links in the paths that git's
+   * Throws if the project's `.git` or `.skein` is a link, or if tools could change skein's own directories. The start of a sandbox also looks for links in the paths that git's
    * settings name, which takes longer. `enforced` must have been called before.
    */
   refuseLinks: (turn: Pick<SandboxedTurn, "project" | "directory" | "policy">) => void;
@@ -64,7 +73,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     return support;
   };
   const get = (turn: SandboxedTurn): Executor => {
-    const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
+    const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, memberTag(turn), planKey(turn)]);
     return pool.get(key, turn.root, () => start(turn, key));
   };
   const start = (turn: SandboxedTurn, key: string): Executor => {
@@ -135,6 +144,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
 function checkLinks(ctx: AppContext, turn: Parameters<ExecutorProvider["refuseLinks"]>[0], support: SandboxSupport): void {
   if (!sandboxes(support, turn.policy)) return;
   const resolved = resolveTurn(turn, ctx.paths.state);
+  keepOwnDirectories(ctx, resolved, support);
   if (canGuard(turn.policy, support)) refuseLinks(protectionOf(ctx, resolved));
 }
 

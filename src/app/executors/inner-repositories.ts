@@ -1,6 +1,6 @@
 // Finds the git repositories inside of a project and the programs that they would make git run. The user's `git status`
 // obeys the settings of every repository that the index names, and a tool can create one at any place.
-import { lstatSync, readdirSync, readlinkSync, renameSync } from "node:fs";
+import { lstatSync, readdirSync, readlinkSync, realpathSync, renameSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { readGitlinks } from "../../files/project/git-index.ts";
 import { openDirectorySafely, readSafely, type SafeDirectory } from "../../kit/files/safe-file.ts";
@@ -14,24 +14,36 @@ export type Programs = Map<string, string>;
 export type InnerRepositories = Map<string, Programs>;
 
 const maxConfigBytes = 1 << 20;
-const maxRepositories = 1000;
+const maxRepositories = 2_000;
 const maxHooks = 100;
+
+/** A repository whose index may name more repositories than were found has this among its programs. */
+export const uncheckedIndex = "unchecked index";
 
 /**
  * `roots` are the working trees to start from, `listed` are paths of repositories that are known to be there. Follows
  * gitlinks to any depth. A root is itself among the results if it is a repository.
  */
-export function findInnerRepositories(roots: string[], listed: string[], owners: readonly number[]): InnerRepositories {
+export function findInnerRepositories(
+  roots: string[],
+  listed: string[],
+  owners: readonly number[],
+  max = maxRepositories,
+): InnerRepositories {
   const found: InnerRepositories = new Map();
   const pending = [...roots.map(toBytes), ...listed];
   const ownGitDirs = roots.map((root) => toBytes(join(root, ".git")));
-  for (let path = pending.pop(); path !== undefined && found.size < maxRepositories; path = pending.pop()) {
+  while (pending.length > 0 && found.size < max) {
+    const path = pending.pop()!;
     if (found.has(path)) continue;
     const repository = readRepository(path, { owners, ownGitDirs });
     if (repository === null) continue;
     found.set(path, repository.programs);
     for (const gitlink of repository.gitlinks) pending.push(`${path}/${gitlink}`);
   }
+  // git obeys the settings of all of them.
+  if (pending.length > 0)
+    for (const root of roots.map(toBytes)) found.get(root)?.set(uncheckedIndex, `it names more than ${max} repositories`);
   return found;
 }
 
@@ -46,6 +58,26 @@ export function moveRepositoryAside(path: string): { from: string; to: string } 
     return { from: join(readable, name), to: join(readable, newName) };
   } finally {
     directory.close();
+  }
+}
+
+/** Renames the index of a repository, so that git finds no gitlinks in it. Returns the new path. */
+export function moveIndexAside(path: string, owners: readonly number[]): { from: string; to: string } {
+  const worktree = openDirectorySafely(Buffer.from(path, "latin1"));
+  try {
+    const dotGit = lstatSync(join(worktree.path, ".git"), { throwIfNoEntry: false });
+    const gitPath = dotGit === undefined ? path : dotGit.isFile() ? linkedPath(worktree, path, owners) : `${path}/.git`;
+    const gitDir = openDirectorySafely(realBytes(gitPath ?? path));
+    try {
+      const newName = `index-moved-by-skein-${crypto.randomUUID().slice(0, 8)}`;
+      renameSync(join(gitDir.path, "index"), join(gitDir.path, newName));
+      const readable = fromBytes(gitPath ?? path);
+      return { from: join(readable, "index"), to: join(readable, newName) };
+    } finally {
+      gitDir.close();
+    }
+  } finally {
+    worktree.close();
   }
 }
 
@@ -77,12 +109,14 @@ function readRepository(path: string, options: ReadOptions): { programs: Program
     }
     if (dotGit === undefined && !hasNames(worktree, bareNames)) return null;
     const gitPath = dotGit === undefined ? path : dotGit.isFile() ? linkedPath(worktree, path, options.owners) : `${path}/.git`;
-    const gitDir = gitPath === null ? null : tryOpen(gitPath);
+    const gitDir = gitPath === null ? null : openReal(gitPath);
     if (gitPath === null || gitDir === null) return null;
     try {
       if (!hasNames(gitDir, ["HEAD"])) return null;
       readPrograms(gitDir, gitPath, programs, options);
-      return { programs, gitlinks: readGitlinks(gitDir, options.owners) };
+      const { paths, problem } = readGitlinks(gitDir, options.owners);
+      if (problem !== null) programs.set(uncheckedIndex, problem);
+      return { programs, gitlinks: paths };
     } finally {
       gitDir.close();
     }
@@ -95,22 +129,28 @@ function readRepository(path: string, options: ReadOptions): { programs: Program
 }
 
 function readPrograms(gitDir: SafeDirectory, path: string, programs: Programs, { owners, ownGitDirs }: ReadOptions): void {
-  const read = (from: SafeDirectory, name: string): string => {
+  const read = (from: SafeDirectory, name: string): Buffer => {
     try {
-      return readSafely(name, { maxBytes: maxConfigBytes, owners, from })?.toString() ?? "";
+      return readSafely(name, { maxBytes: maxConfigBytes, owners, from }) ?? Buffer.alloc(0);
     } catch (error) {
       programs.set(`${name} can't be checked`, messageOf(error));
-      return "";
+      return Buffer.alloc(0);
     }
   };
-  const addSettings = (text: string): void => {
-    for (const { key, value } of programSettings(parseGitConfig(text))) programs.set(key, value);
+  const addSettings = (bytes: Buffer): void => {
+    for (const { key, value } of programSettings(parseGitConfig(bytes.toString()))) programs.set(key, value);
   };
   for (const name of ["config", "config.worktree"]) addSettings(read(gitDir, name));
   addHooks(gitDir, programs);
-  const common = resolve(path, toBytes(read(gitDir, "commondir").trim()) || ".");
+  // git removes line ends only, so a blank at the end belongs to the path.
+  const common = resolve(
+    path,
+    read(gitDir, "commondir")
+      .toString("latin1")
+      .replace(/[\r\n]+$/, "") || ".",
+  );
   if (common === path || ownGitDirs.includes(common)) return;
-  const commonDir = tryOpen(common);
+  const commonDir = openReal(common);
   if (commonDir === null) return;
   addSettings(read(commonDir, "config"));
   addHooks(commonDir, programs);
@@ -142,6 +182,20 @@ const bareNames = ["HEAD", "objects", "refs"];
 
 function hasNames(directory: SafeDirectory, names: string[]): boolean {
   return names.every((name) => lstatSync(join(directory.path, name), { throwIfNoEntry: false }) !== undefined);
+}
+
+/** Follows links, as git does with the paths that these files name. Null if nothing is there; throws if it can't be opened. */
+function openReal(path: string): SafeDirectory | null {
+  try {
+    return openDirectorySafely(realBytes(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+function realBytes(path: string): Buffer {
+  return realpathSync(Buffer.from(path, "latin1"), { encoding: "buffer" });
 }
 
 function tryOpen(path: string): SafeDirectory | null {

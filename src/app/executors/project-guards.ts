@@ -16,9 +16,11 @@ import {
   findInnerRepositories,
   fromBytes,
   type InnerRepositories,
+  moveIndexAside,
   moveRepositoryAside,
   type Programs,
   toBytes,
+  uncheckedIndex,
 } from "./inner-repositories.ts";
 
 type GuardDeps = { executors: Pick<ExecutorProvider, "support" | "endAll">; snapshots: Snapshots | null };
@@ -37,7 +39,7 @@ export function createProjectGuards(ctx: AppContext, { executors, snapshots }: G
   async function readState({ project, directory, policy }: GuardedTurn): Promise<GuardState> {
     const paths = guardedPaths(policy, { project, directory, home, env }).filter((path) => basename(path) !== ".skein");
     const owners = ownersFor(statSync(project));
-    const roots = [...new Set([project, directory, ...policy.addDirs])].filter((path) => !isTooBroad(path, home));
+    const roots = [...new Set([project, directory, ...policy.addDirs, ...policy.allowWrite])].filter((path) => !isTooBroad(path, home));
     const listed = ((await snapshots?.innerRepositories(project)) ?? []).map((path) => `${toBytes(project)}/${path}`);
     return {
       files: new Map(paths.map((path) => [path, programsOf(path, owners)])),
@@ -47,7 +49,8 @@ export function createProjectGuards(ctx: AppContext, { executors, snapshots }: G
 
   async function finish(turn: GuardedTurn, before: GuardState): Promise<string[]> {
     let after = await readState(turn);
-    const isNewDanger = ([path, programs]: [string, Programs]) => programs.size > 0 && !before.repositories.has(path);
+    const isNewDanger = ([path, programs]: [string, Programs]) =>
+      programs.size > 0 && (!before.repositories.has(path) || hasNewIndex(before.repositories.get(path), programs));
     if ([...after.repositories].some(isNewDanger)) {
       // A process that a command left running could create the repository again after it is moved aside.
       await executors.endAll(turn.root);
@@ -58,6 +61,7 @@ export function createProjectGuards(ctx: AppContext, { executors, snapshots }: G
       const earlier = before.repositories.get(path);
       const isOwn = [turn.project, turn.directory].includes(fromBytes(path)) && earlier !== undefined;
       if (earlier === undefined && programs.size > 0) lines.push(moveAside(path, programs));
+      else if (hasNewIndex(earlier, programs)) lines.push(moveNewIndex(path, programs, ownersFor(statSync(turn.project))));
       // The settings of the project's own repository are among the files.
       else if (earlier !== undefined && !isOwn) lines.push(...describeChange(`the repository ${fromBytes(path)}`, earlier, programs));
     }
@@ -79,6 +83,21 @@ export function createProjectGuards(ctx: AppContext, { executors, snapshots }: G
       return async () => [...notes, ...(await finish(turn, before))];
     },
   };
+}
+
+/** An index that can't be checked may name any repository, and git obeys its settings. */
+function hasNewIndex(earlier: Programs | undefined, programs: Programs): boolean {
+  return earlier !== undefined && programs.has(uncheckedIndex) && !earlier.has(uncheckedIndex);
+}
+
+function moveNewIndex(path: string, programs: Programs, owners: readonly number[]): string {
+  const what = `the index of the repository ${fromBytes(path)} can't be checked any more (${programs.get(uncheckedIndex)})`;
+  try {
+    const { from, to } = moveIndexAside(path, owners);
+    return `${what}, so it was moved aside; \`git reset\` makes a new one; to put it back: mv ${shellQuote(to)} ${shellQuote(from)}`;
+  } catch (error) {
+    return `${what}, and can't be moved aside: ${messageOf(error)}; remove it before you use git`;
+  }
 }
 
 function moveAside(path: string, programs: Programs): string {

@@ -1,5 +1,9 @@
-// Decides for a turn whether it is sandboxed here, and refuses links that no sandbox can protect. It is needed before the
-// first request, so it builds no rules.
+// Decides for a turn whether it is sandboxed here, and refuses what no sandbox can protect: links, and skein's own directories
+// inside the project. It is needed before the first request, so it builds no rules.
+import { sep } from "node:path";
+import { followLinks } from "../../kit/files/follow-links.ts";
+import { resolveLinks } from "../../kit/files/path-status.ts";
+import { makeDirectorySafely } from "../../kit/files/safe-file.ts";
 import { shellQuote } from "../../kit/text/shell-quote.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Policy } from "../../protocol/api/policy.ts";
@@ -10,7 +14,7 @@ import type { SandboxSupport } from "../../sandbox/sandbox-command.ts";
 import { writablePaths } from "../../sandbox/writable-paths.ts";
 import type { AppContext } from "../app-context.ts";
 
-export type SandboxedTurn = Pick<TurnInput, "root" | "directory" | "project" | "policy" | "nesting">;
+export type SandboxedTurn = Pick<TurnInput, "root" | "directory" | "project" | "policy" | "nesting" | "env">;
 
 /** Policy `full` with the sandbox switched off uses nothing that the machine supports. */
 export function supportFor({ name, sandbox }: Policy, support: SandboxSupport): SandboxSupport {
@@ -41,3 +45,36 @@ export function refuseLinks(protection: ProtectionInput, configured?: NamedPaths
     hint: `replace it by a directory; or use --policy readonly; or let tools write it: --allow-write ${shellQuote(link)}`,
   });
 }
+
+/**
+ * Tools must not change skein's own settings, which could allow them everything in the next run. In a project that contains
+ * them, such as ~/.config, they are hidden. A missing directory can't be hidden, so it is created.
+ */
+export function keepOwnDirectories(
+  { paths: { config, data, state, home }, env }: AppContext,
+  { project, directory, policy }: Pick<SandboxedTurn, "project" | "directory" | "policy">,
+  { tier }: SandboxSupport,
+): void {
+  const writable = writablePaths(policy, { project, directory, home, env });
+  const isInside = (path: string) => writable.some((parent) => path.startsWith(parent + sep));
+  for (const own of [config, data, state].filter((path) => !policy.allowWrite.includes(path))) {
+    const link = followLinks(own)?.links.find(isInside);
+    if (!isInside(resolveLinks(own)) && link === undefined) continue;
+    if (link !== undefined || tier === "landlock")
+      throw new Fault("sandbox-unavailable", `tools could change ${link ?? own}, a directory of skein itself`, {
+        hint: "change to a directory that does not contain it, or use --policy readonly",
+      });
+    makeDirectorySafely(resolveLinks(own));
+  }
+}
+
+/**
+ * The variable that names the member of a team. An executor has it too, because the memory of its commands counts for the member,
+ * whatever they put into their own environment.
+ */
+export function memberTag({ env }: Pick<SandboxedTurn, "env">): Record<string, string> {
+  const id = env?.[memberVariable];
+  return id === undefined ? {} : { [memberVariable]: id };
+}
+
+const memberVariable = "SKEIN_AGENT_ID";

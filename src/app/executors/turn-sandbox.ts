@@ -17,7 +17,16 @@ import { holdConfiguredPaths, holdGitPlaceholders } from "./git-placeholders.ts"
 import { createGuardWatch, type GuardWatch, lostGuardText } from "./guard-watch.ts";
 import { openHostRoute } from "./host-route.ts";
 import { resolveTurn } from "./resolve-turn.ts";
-import { canGuard, protectionOf, refuseLinks, sandboxes, type SandboxedTurn, supportFor } from "./sandbox-scope.ts";
+import {
+  canGuard,
+  keepOwnDirectories,
+  memberTag,
+  protectionOf,
+  refuseLinks,
+  sandboxes,
+  type SandboxedTurn,
+  supportFor,
+} from "./sandbox-scope.ts";
 import { createScratchDirectory, makeAccessible, removePrivateDirectory } from "./scratch-directory.ts";
 import { addToolDirectories } from "./tool-directories.ts";
 
@@ -46,7 +55,7 @@ export async function startTurnExecutor(
   const inner = [...args, ...selfCommand, "__executor", JSON.stringify(info)];
   const cwd = turn.directory;
   const sandboxed = sandboxCommand({ command: inner, cwd, rules, support, selfCommand });
-  const launch = { command: sandboxed.command, launchEnv: sandboxed.env, env, cwd };
+  const launch = { command: sandboxed.command, launchEnv: { ...sandboxed.env, ...memberTag(turn) }, env, cwd };
   const ports = hostRoute === null ? {} : { attachPort: hostRoute.attach };
   const executor = startExecutor({ ...launch, sandbox: info, root: turn.root, ...ports });
   if (hostRoute !== null) void executor.ready.catch(hostRoute.close);
@@ -94,6 +103,7 @@ function sandboxFor(ctx: AppContext, namedTurn: SandboxedTurn, deps: SandboxDeps
   const isGuarded = canGuard(policy, support);
   const writable = isGuarded ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
   const { home, config, data, state, cache } = ctx.paths;
+  if (sandboxes(support, policy)) keepOwnDirectories(ctx, turn, support);
   const protection = isGuarded ? protectionOf(ctx, turn) : null;
   const configured = protection === null ? null : configuredPaths(protection);
   if (protection !== null && configured !== null) refuseLinks(protection, configured);

@@ -1,21 +1,29 @@
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openDirectorySafely } from "../../kit/files/safe-file.ts";
 import { testProject, writeAll, type TestProject } from "../fixtures/project.ts";
-import { readGitlinks } from "./git-index.ts";
+import { type Gitlinks, readGitlinks } from "./git-index.ts";
 
 const id = "1".repeat(40);
 const owners = [process.getuid?.() ?? 0];
 
-function gitlinksOf({ project }: TestProject): string[] {
+function readIn({ project }: TestProject): Gitlinks {
   const directory = openDirectorySafely(join(project, ".git"));
   try {
-    return readGitlinks(directory, owners).toSorted();
+    return readGitlinks(directory, owners);
   } finally {
     directory.close();
   }
 }
+
+function gitlinksOf(place: TestProject): string[] {
+  const { paths, problem } = readIn(place);
+  expect(problem).toBeNull();
+  return paths.toSorted();
+}
+
+const indexOf = ({ project }: TestProject): string => join(project, ".git", "index");
 
 function repository(...init: string[]): TestProject {
   const place = testProject();
@@ -50,12 +58,42 @@ test("gitlinks are found in a split index, also if one replaces a file", () => {
   expect(gitlinksOf(place)).toContain("d0/some-file-0.txt");
 });
 
-test("a broken or missing index has no gitlinks", () => {
+test("an index that git refuses or that is missing has no gitlinks", () => {
   using place = testProject();
   place.git("init", "-q");
   expect(gitlinksOf(place)).toEqual([]);
-  for (const text of ["", "DIRC", "DIRC\0\0\0\x02\0\0\0\x09", `DIRC\0\0\0\x04\xff\xff\xff\xff${"\xff".repeat(500)}`]) {
-    writeFileSync(join(place.project, ".git", "index"), text, "latin1");
+  for (const text of ["", "garbage"]) {
+    writeFileSync(indexOf(place), text, "latin1");
     expect(gitlinksOf(place)).toEqual([]);
   }
+});
+
+test("an index that can't be read completely has a problem", () => {
+  using place = repository();
+  for (const text of ["DIRC", "DIRC\0\0\0\x02\0\0\0\x09", `DIRC\0\0\0\x04\xff\xff\xff\xff${"\xff".repeat(500)}`]) {
+    writeFileSync(indexOf(place), text, "latin1");
+    expect(readIn(place).problem).toContain("its index");
+  }
+  renameSync(indexOf(place), join(place.project, "elsewhere"));
+  symlinkSync(join(place.project, "elsewhere"), indexOf(place));
+  expect(readIn(place)).toEqual({ paths: [], problem: "its index can't be checked: it is a symbolic link" });
+});
+
+test("gitlinks are found if their mode has other bits, and in a file with several names", () => {
+  using place = repository();
+  place.git("update-index", "--add", "--cacheinfo", `160000,${id},sub`);
+  const bytes = readFileSync(indexOf(place));
+  const mode = bytes.indexOf(Buffer.from([0, 0, 0xe0, 0]));
+  bytes.writeUInt32BE(0o160755, mode);
+  writeFileSync(indexOf(place), bytes);
+  linkSync(indexOf(place), join(place.project, "second-name"));
+  expect(gitlinksOf(place)).toEqual(["sub"]);
+});
+
+test("an index with directories has a problem, because gitlinks may be in them", () => {
+  using place = repository();
+  const bytes = readFileSync(indexOf(place));
+  bytes.writeUInt32BE(0o040000, 12 + 24);
+  writeFileSync(indexOf(place), bytes);
+  expect(readIn(place).problem).toBe("its index has directories instead of files");
 });

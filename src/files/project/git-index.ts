@@ -1,9 +1,13 @@
 // Reads the paths of gitlinks (submodules) from git's index file, without git. The file may be hostile.
 import { readdirSync } from "node:fs";
 import { readSafely, type SafeDirectory } from "../../kit/files/safe-file.ts";
+import { messageOf } from "../../protocol/api/error.ts";
 
-const maxIndexBytes = 256 << 20;
+const maxIndexBytes = 512 << 20;
 const gitlinkMode = 0o160000;
+const directoryMode = 0o040000;
+/** The bits of a mode that are the kind of a file. git ignores the others in a gitlink. */
+const kindBits = 0o170000;
 /** Times, device, inode, mode, owner and size. */
 const statBytes = 40;
 const modeOffset = 24;
@@ -11,33 +15,47 @@ const extendedFlag = 0x4000;
 /** Part of the flags: the length of the path. This value means that the path is at least as long. */
 const longName = 0xfff;
 
-type IndexEntry = { path: string; mode: number };
+/** `kind` are the bits of the mode. */
+type IndexEntry = { path: string; kind: number };
 
-/** Paths have one character for each byte. Empty if there is no index, or none that can be read. */
-export function readGitlinks(gitDir: SafeDirectory, owners: readonly number[]): string[] {
-  const isRelevant = (mode: number, nameBytes: number) => mode === gitlinkMode || nameBytes === 0;
+/** Paths have one character for each byte. `problem` says why there may be more of them; null if these are all. */
+export type Gitlinks = { paths: string[]; problem: string | null };
+
+/** No paths if there is no index, or none that git can read. */
+export function readGitlinks(gitDir: SafeDirectory, owners: readonly number[]): Gitlinks {
+  const isRelevant = (kind: number, nameBytes: number) => kind === gitlinkMode || kind === directoryMode || nameBytes === 0;
   const main = readEntries(gitDir, "index", { owners, isRelevant });
   // A split index has most entries in another file, and replaces them by entries without a name.
   const names = readdirSync(gitDir.path).filter((name) => name.startsWith("sharedindex."));
-  const isUnknown = main.some(({ path, mode }) => path === "" && mode === gitlinkMode);
-  const others = names.flatMap((name) => readEntries(gitDir, name, { owners, isRelevant: isUnknown ? () => true : isRelevant }));
-  const gitlinks = [...main, ...others].filter(({ path, mode }) => path !== "" && (mode === gitlinkMode || isUnknown));
-  return [...new Set(gitlinks.map(({ path }) => path))];
+  const isUnknown = main.entries.some(({ path, kind }) => path === "" && kind === gitlinkMode);
+  const others = names.map((name) => readEntries(gitDir, name, { owners, isRelevant: isUnknown ? () => true : isRelevant }));
+  const all = [main, ...others];
+  const entries = all.flatMap((file) => file.entries);
+  const gitlinks = entries.filter(({ path, kind }) => path !== "" && (kind === gitlinkMode || isUnknown));
+  const sparse = entries.some(({ kind }) => kind === directoryMode) ? "its index has directories instead of files" : null;
+  const problem = all.map((file) => file.problem).find((text) => text !== null) ?? sparse;
+  return { paths: [...new Set(gitlinks.map(({ path }) => path))], problem };
 }
 
 type ReadOptions = {
   owners: readonly number[];
   /** Other entries are left out: an index may have a hundred thousand. */
-  isRelevant: (mode: number, nameBytes: number) => boolean;
+  isRelevant: (kind: number, nameBytes: number) => boolean;
 };
 
-function readEntries(gitDir: SafeDirectory, name: string, { owners, isRelevant }: ReadOptions): IndexEntry[] {
+type ReadEntries = { entries: IndexEntry[]; problem: string | null };
+
+function readEntries(gitDir: SafeDirectory, name: string, { owners, isRelevant }: ReadOptions): ReadEntries {
   try {
-    const bytes = readSafely(name, { maxBytes: maxIndexBytes, owners, from: gitDir });
-    if (bytes === null || bytes.toString("latin1", 0, 4) !== "DIRC") return [];
-    return parseIndex(bytes, 20, isRelevant) ?? parseIndex(bytes, 32, isRelevant) ?? [];
-  } catch {
-    return []; // git can't read such a file either, or it belongs to another user
+    // git reads a file with several names, so it is read here, too.
+    const bytes = readSafely(name, { maxBytes: maxIndexBytes, owners, from: gitDir, hasOtherNames: true });
+    // git refuses a file with another beginning.
+    if (bytes === null || bytes.toString("latin1", 0, 4) !== "DIRC") return { entries: [], problem: null };
+    // Nothing in the file says how long its ids are. A hostile one may fit both lengths.
+    const fitting = [20, 32].map((idBytes) => parseIndex(bytes, idBytes, isRelevant)).filter((entries) => entries !== null);
+    return { entries: fitting.flat(), problem: fitting.length > 0 ? null : `the format of its ${name} is unknown` };
+  } catch (error) {
+    return { entries: [], problem: `its ${name} can't be checked: ${messageOf(error)}` };
   }
 }
 
@@ -51,8 +69,8 @@ function parseIndex(bytes: Buffer, idBytes: number, isRelevant: ReadOptions["isR
   for (let index = 0; index < count; index++) {
     const start = at;
     if (start + statBytes + idBytes + 2 > bytes.length) return null;
-    const mode = bytes.readUInt32BE(start + modeOffset);
-    if (!knownModes.has(mode & 0o170000)) return null;
+    const kind = bytes.readUInt32BE(start + modeOffset) & kindBits;
+    if (!knownKinds.has(kind)) return null;
     const flags = bytes.readUInt16BE(start + statBytes + idBytes);
     at += statBytes + idBytes + 2 + (version >= 3 && (flags & extendedFlag) !== 0 ? 2 : 0);
     let kept = "";
@@ -66,7 +84,7 @@ function parseIndex(bytes: Buffer, idBytes: number, isRelevant: ReadOptions["isR
     const nul = version === 4 || nameBytes === longName ? bytes.indexOf(0, at) : at + nameBytes;
     if (nul === -1 || bytes[nul] !== 0) return null;
     if (version === 4) previous = kept + bytes.toString("latin1", at, nul);
-    if (isRelevant(mode, nameBytes)) entries.push({ path: version === 4 ? previous : bytes.toString("latin1", at, nul), mode });
+    if (isRelevant(kind, nameBytes)) entries.push({ path: version === 4 ? previous : bytes.toString("latin1", at, nul), kind });
     // Before version 4 an entry is filled up with 1 to 8 zero bytes to a multiple of 8.
     at = version === 4 ? nul + 1 : start + Math.ceil((nul + 1 - start) / 8) * 8;
   }
@@ -74,7 +92,7 @@ function parseIndex(bytes: Buffer, idBytes: number, isRelevant: ReadOptions["isR
 }
 
 /** Directory (of a sparse index), file, link, gitlink. */
-const knownModes = new Set([0o040000, 0o100000, 0o120000, 0o160000]);
+const knownKinds = new Set([directoryMode, 0o100000, 0o120000, gitlinkMode]);
 
 /** A number of variable length, as in git's packs. */
 function readNumber(bytes: Buffer, start: number): { value: number; end: number } {

@@ -8,8 +8,12 @@ export type GuardAttack = {
   tiers: readonly Tier[];
   /** Runs in the project, which is a repository with one commit. */
   prepare?: string;
+  /** Runs as a tool in an earlier turn. */
+  earlier?: string;
   /** Runs as a tool. `wait` in it waits for the script `meanwhile`. */
   inside: string;
+  /** Flags of the turn. */
+  flags?: string[];
   /** Runs outside as soon as the tool waits. */
   meanwhile?: string;
   /** The user runs it after the turn. It must not run `$plant`, which only works outside. */
@@ -184,5 +188,66 @@ export const guardAttacks: readonly GuardAttack[] = [
     inside: `git init -q --bare .; ${fsmonitor} >> config; git config --file config core.bare false; git config --file config core.worktree "$PWD"`,
     after: status,
     report: /core\.fsmonitor.*moved aside/,
+  },
+  {
+    name: "git's config is written after its HEAD and its objects became links",
+    tiers: mounts,
+    earlier: 'B=$(git symbolic-ref HEAD); rm .git/HEAD; ln -s "$B" .git/HEAD; mv .git/objects objects; ln -s ../objects .git/objects',
+    inside: `${fsmonitor} >> .git/config`,
+    after: status,
+  },
+  {
+    name: "a submodule's config is written after its HEAD became a link",
+    tiers: mounts,
+    prepare: addSubmodule,
+    earlier: 'B=$(git -C lib symbolic-ref HEAD); rm .git/modules/lib/HEAD; ln -s "$B" .git/modules/lib/HEAD',
+    inside: `${fsmonitor} >> .git/modules/lib/config`,
+    after: status,
+  },
+  {
+    name: "a directory .git that is empty becomes a repository during the turn",
+    tiers: mounts,
+    prepare: "rm -rf .git && mkdir .git",
+    inside: `git init -q .; ${fsmonitor} >> .git/config; wait; true`,
+    meanwhile: status,
+    after: "true",
+  },
+  {
+    name: "a new submodule names its repository through a link",
+    tiers: both,
+    inside: `mkdir real; git init -q --separate-git-dir=real/other sub; git -C sub commit -q --allow-empty -m one; ${fsmonitor} >> real/other/config; ${gitlink(".", "sub")}; ln -s real link; echo "gitdir: ../link/other" > sub/.git`,
+    after: status,
+    report: /core\.fsmonitor.*moved aside/,
+  },
+  {
+    name: "a new submodule names its repository by a text that git reads differently",
+    tiers: both,
+    inside: `git init -q --separate-git-dir=other sub; git -C sub commit -q --allow-empty -m one; ${fsmonitor} >> other/config; ${gitlink(".", "sub")}; printf 'gitdir: ../other\\0more' > sub/.git`,
+    after: status,
+    report: /sub would make git run programs \(unreadable\), so it was moved aside/,
+  },
+  {
+    name: "a new submodule has its settings in another directory, with a blank at the end of its name",
+    tiers: both,
+    inside: `${innerRepository("sub")}; ${gitlink(".", "sub")}; cp -r sub/.git real; ${fsmonitor} >> real/config; ln -s real 'link '; rm sub/.git/config; echo '../../link ' > sub/.git/commondir`,
+    after: status,
+    report: /core\.fsmonitor.*moved aside/,
+  },
+  {
+    name: "a new submodule is in an index that is a link",
+    tiers: both,
+    inside: `echo build/ > .gitignore; ${innerRepository("build/sub")}; ${fsmonitor} >> build/sub/.git/config; ${gitlink(".", "build/sub")}; mv .git/index other; ln -s ../other .git/index`,
+    after: status,
+    report:
+      /index of the repository .*project can't be checked any more \(its index .*it is a symbolic link\), so it was moved aside; `git reset`/,
+  },
+  {
+    name: "a new submodule is in a directory of --allow-write",
+    tiers: both,
+    prepare: innerRepository('"$world/notes"'),
+    flags: ["--allow-write", "../notes"],
+    inside: `cd "$world/notes"; ${innerRepository("sub")}; ${fsmonitor} >> sub/.git/config; ${gitlink(".", "sub")}`,
+    after: 'git -C "$world/notes" status',
+    report: /notes\/sub .*moved aside/,
   },
 ];

@@ -31,8 +31,10 @@ describe("an attempt has no effect outside", () => {
   });
 });
 
-async function runInside(world: GuardWorld, { inside, meanwhile = "true", report }: GuardAttack): Promise<{ code: number; text: string }> {
-  const running = world.startTool(inside);
+async function runInside(world: GuardWorld, attack: GuardAttack): Promise<{ code: number; text: string }> {
+  const { earlier, inside, meanwhile = "true", flags, report } = attack;
+  if (earlier !== undefined) await world.startTool(earlier);
+  const running = world.startTool(inside, world.project, flags);
   const ended = running.then(() => true);
   while (inside.includes("wait;") && !existsSync(world.waiting) && !(await Promise.race([ended, Bun.sleep(20)]))) continue;
   world.outside(meanwhile);
