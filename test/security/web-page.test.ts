@@ -1,8 +1,9 @@
 // The page of `skein web` with the real hub: without a login nothing is reachable, and a login reaches only the Api.
 import { expect, test } from "bun:test";
+import { webOpened, webStopped } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { temporaryHome } from "../support/temporary-home.ts";
 
-type Page = { url: string; login_url: string; port: number };
+type Page = { port: number };
 
 /** Opens a WebSocket as a program could that forges every header. Resolves with null if it was refused. */
 function openSocket(page: Page, key: string, headers: Record<string, string>): Promise<WebSocket | null> {
@@ -30,7 +31,7 @@ function call(socket: WebSocket, method: string, params: unknown): Promise<Recor
 
 test("only a login reaches the Api, and it can't stop the hub, send an environment or a frame of 50 MB", async () => {
   using skein = temporaryHome();
-  const page = (await skein.run(["web", "--json"])).json() as unknown as Page;
+  const page = webOpened.parse((await skein.run(["web", "--json"])).json());
   try {
     const origin = `http://127.0.0.1:${page.port}`;
     const code = new URLSearchParams(new URL(page.login_url).hash.slice(1)).get("login")!;
@@ -61,6 +62,10 @@ test("only a login reaches the Api, and it can't stop the hub, send an environme
     const again = (await openSocket(page, key, { Origin: origin, Cookie }))!;
     expect(await call(again, "hub.hello", hello)).toMatchObject({ result: { protocol: 1 } });
     again.close();
+
+    expect(webStopped.parse((await skein.run(["web", "--stop", "--json"])).json())).toEqual({ outcome: "closed" });
+    expect(await fetch(origin).catch(() => "refused")).toBe("refused");
+    expect((await skein.run(["web", "--stop"])).out).toBe("the page was not open\n");
   } finally {
     await skein.run(["hub", "stop", "--wait", "0"]);
   }

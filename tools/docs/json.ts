@@ -37,6 +37,8 @@ const sections: readonly Section[] = [
   ["hub start", "`hub start --json` prints one; `hub.json` holds the same without `outcome`.", printed.hubStarted],
   ["hub status", "`hub status --json` prints one.", printed.hubStatus],
   ["hub stop", "`hub stop --json` prints one.", printed.hubStopped],
+  ["web", "`web --json` prints one, and opens no browser.", printed.webOpened],
+  ["web --stop", "`web --stop --json` prints one.", printed.webStopped],
   [
     "Hook record",
     "A hook of the [configuration](CONFIG.md) gets one on stdin, or by POST. Keys and tokens are replaced by `[redacted]`, and your home directory by `~`.",

@@ -266,3 +266,17 @@ export const hubStopped = fields({
   pid: count.nullable(),
   pending: z.array(pendingTurn).describe("turns that the next hub starts or continues"),
 });
+
+export const webOpened = fields({
+  url: z.string().describe("the address of the page"),
+  loginUrl: z.string().describe("the link that logs one browser in"),
+  loginEndsAt: time.describe("when the link ends; it also ends with its first use"),
+  host: z.string().describe("the interface that the hub listens on"),
+  port: count,
+  basePath: z.string(),
+  pid: count.describe("the hub"),
+});
+/** The page of `skein web`, as the command line prints it. */
+export type WebOpenedJson = z.input<typeof webOpened>;
+
+export const webStopped = fields({ outcome: z.enum(["closed", "not-open"]) });

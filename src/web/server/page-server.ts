@@ -3,6 +3,7 @@
 import { listenOnFreePort } from "../../kit/flow/loopback.ts";
 import { parseJson } from "../../kit/text/json.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
+import type { WebOpenedJson } from "../../protocol/schema/printed.ts";
 import { isLoopback, refusalOf, type PageAddress } from "./access.ts";
 import { Logins } from "./logins.ts";
 import { loadPageFiles, type PageFiles } from "./page-files.ts";
@@ -26,8 +27,8 @@ export type PageServerDeps<Client> = {
   now?: () => number;
 };
 
-/** The answer of `hub.open_page`. */
-export type OpenedPage = { url: string; login_url: string; login_ends_at: string; host: string; port: number; base_path: string };
+/** The answer of `hub.open_page`. The command line adds the pid. */
+export type OpenedPage = Omit<WebOpenedJson, "pid">;
 
 const firstPort = 4460;
 const maxBodyBytes = 64 << 10;

@@ -6,6 +6,7 @@ import { replaceFile } from "../../../kit/files/replace-file.ts";
 import { createProgramSearch, findProgram, trustedPath } from "../../../kit/process/trusted-programs.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
+import type { WebOpenedJson } from "../../../protocol/schema/printed.ts";
 import { countFlag, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { printReport } from "../report-command.ts";
@@ -36,15 +37,12 @@ the same address. Turns that you start in the page get the environment of the la
   },
 };
 
-/** The answer of `hub.open_page`. */
-type OpenedPage = { url: string; login_url: string; login_ends_at: string; host: string; port: number; base_path: string };
-
 async function open(args: Args, ctx: CommandContext): Promise<number> {
   const params = parseFlags(args, ctx);
   const { file } = await startHub(ctx, { port: null, credentials: "kept" });
   const { api, call } = await connectToHubFile(ctx, file, { directory: ctx.cwd, env: ctx.env });
   try {
-    const page = (await call("hub.open_page", params)) as OpenedPage;
+    const page = (await call("hub.open_page", params)) as Omit<WebOpenedJson, "pid">;
     // The page offers this directory for a new session. A fragment is never sent to a server.
     const loginUrl = `${page.login_url}&directory=${encodeURIComponent(ctx.cwd)}`;
     const isOpened = args.flags["no-open"] !== true && args.flags["json"] !== true && (await openBrowser(loginUrl, ctx));

@@ -2,6 +2,7 @@
 // while the page is visible. The activity of a running turn is read from its last node.
 import type { Api } from "../../../protocol/api/api.ts";
 import type { Ask, TurnInfo } from "../../../protocol/api/control.ts";
+import { callsOf, mainArgument, type Node } from "../../../protocol/tree/node.ts";
 import { nodeSummary } from "../../../protocol/tree/node-summary.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Line } from "../connection/line.ts";
@@ -84,14 +85,20 @@ function latestFailures(turns: readonly TurnInfo[]): TurnInfo[] {
   );
 }
 
-/** By the id of the turn. A node never changes, so a known one is not read again. */
+/** By the id of the turn's last node. A node never changes, so a known one is not read again. */
 async function readActivities(api: Api, running: readonly TurnInfo[], before: ReadonlyMap<string, string>): Promise<Map<string, string>> {
   const activities = new Map<string, string>();
   for (const { turn } of running) {
     if (turn.tip === null) continue;
     const known = before.get(turn.tip);
-    const text = known ?? nodeSummary(await api.node.find({ wanted: turn.tip })).slice(0, 300);
-    activities.set(turn.tip, text);
+    activities.set(turn.tip, known ?? activityOf(await api.node.find({ wanted: turn.tip })));
   }
   return activities;
+}
+
+/** The last call of an answer, because it runs now. Otherwise the node itself. */
+function activityOf(node: Node): string {
+  const call = callsOf(node).at(-1);
+  const text = call === undefined ? nodeSummary(node) : `${call.name} ${mainArgument(call.input)}`;
+  return text.slice(0, 300);
 }

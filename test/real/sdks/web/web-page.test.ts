@@ -140,3 +140,88 @@ test("after the hub was killed in mid-answer, and after the line was cut, the pa
   await uncut.getByText("Continued.").first().waitFor();
   expect(await blocks(page)).toEqual(await blocks(uncut));
 });
+
+test("names, tools, files and images of an imported session can't bring scripts, and no other page can frame the page", async () => {
+  await using opened = await openPage({ steps: [], final: "ok" });
+  const { page, context, skein, problems, foreign } = opened;
+  const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const svg = Buffer.from(
+    `<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=7"><script>document.title=7</script></svg>`,
+  ).toString("base64");
+  const messages = [
+    {
+      role: "user",
+      content: [
+        { type: "text", text: evil },
+        { type: "image", data: svg, mimeType: "image/svg+xml" },
+        { type: "image", data: pixel, mimeType: "image/png" },
+      ],
+    },
+    {
+      role: "assistant",
+      content: [
+        { type: "text", text: `![x](data:image/svg+xml;base64,${svg}) <${evil}>` },
+        { type: "toolCall", id: "c1", name: `bash${evil}`, arguments: { path: `/${evil}` } },
+      ],
+      provider: "anthropic",
+      model: evil,
+      stopReason: "stop",
+    },
+    { role: "toolResult", toolCallId: "c1", toolName: `bash${evil}`, content: [{ type: "text", text: evil }], isError: true },
+  ];
+  const timestamp = "2026-11-01T00:00:00.000Z";
+  const lines: object[] = [{ type: "session", version: 3, id: "6d7f2ab8-5c41-4a9e-9d6e-000000000001", timestamp, cwd: skein.project }];
+  for (const [index, message] of messages.entries())
+    lines.push({
+      type: "message",
+      id: `1000000${index}`,
+      parentId: index === 0 ? null : `1000000${index - 1}`,
+      timestamp,
+      message: { ...message, timestamp: 1 },
+    });
+  const file = `${skein.root}/session.jsonl`;
+  await Bun.write(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  expect(await skein.run(["import", file, "--name", evil])).toMatchObject({ code: 0 });
+
+  const row = page.locator(".session-row a").first();
+  await row.waitFor();
+  expect(await row.textContent()).toContain("<img src=x");
+  await row.click();
+  await page.locator(".block.tool.bad summary").click();
+  expect(await page.locator(".block.tool .output").textContent()).toContain(evil);
+  expect(await page.getByText("image of type image/svg+xml, not shown").count()).toBe(1);
+  expect(await page.locator("main img.picture").count()).toBe(1);
+  expect(await page.locator("main img.picture").evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBe(1);
+  expect(await page.title()).not.toBe("7");
+  expect({ problems, foreign }).toEqual({ problems: [], foreign: [] });
+
+  const framing = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => new Response(`<iframe src="${page.url().split("#")[0]}"></iframe>`, { headers: { "Content-Type": "text/html" } }),
+  });
+  try {
+    const other = await context.newPage();
+    await other.goto(`http://127.0.0.1:${framing.port}/`);
+    const frame = other.frames()[1]!;
+    await frame.waitForLoadState();
+    expect(await frame.locator("#page").count()).toBe(0);
+  } finally {
+    await framing.stop(true);
+  }
+});
+
+test("after an update of skein the page loads its new version once and keeps an unsent text", async () => {
+  await using opened = await openPage({ steps: [], final: "ok" });
+  const { page, openWeb } = opened;
+  await page.getByRole("textbox", { name: "message" }).fill("an unsent text");
+  const before = await page.evaluate<number>("performance.timeOrigin");
+  await page.route("**/build.json", (route) => route.fulfill({ json: { build: "another", version: "9.9.9" } }));
+  process.kill((await openWeb()).pid, "SIGKILL");
+  await page.locator(".line.offline").waitFor();
+  await openWeb();
+  // This server still has the old files. So the page is loaded once, and then only says that it is outdated.
+  await page.locator(".banner", { hasText: "skein was updated" }).waitFor({ timeout: 30_000 });
+  await page.waitForFunction((origin) => performance.timeOrigin !== origin, before);
+  expect(await page.getByRole("textbox", { name: "message" }).inputValue()).toBe("an unsent text");
+});
