@@ -204,7 +204,7 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   await ask("config.set", { key: "max_steps", value: "7" });
   for (const row of ["roles.list", "skills.list", "trust.show", "trust.grant", "trust.revoke"] as const)
     await ask(row, { directory: project });
-  const plain = ["agents.list", "models.list", "auth.status", "limits.list", "doctor.check", "health.check"] as const;
+  const plain = ["agents.list", "models.list", "auth.status", "limits.list", "hooks.test", "doctor.check", "health.check"] as const;
   for (const row of [...plain, "config.show", "config.values", "config.paths", "config.schema"] as const) await ask(row, {});
   expect(methodNames.filter((row) => !asked.has(row)).toSorted()).toEqual(elsewhere.toSorted());
 });

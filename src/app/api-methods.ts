@@ -61,6 +61,7 @@ export function createApiMethods(
       },
     },
     tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ctx, executors, params) },
+    hooks: { test: async ({ hook }) => (await import("./hooks/test-hooks.ts")).testHooks(ctx, hook) },
     doctor: {
       check: async () => (await import("./doctor.ts")).checkMachine(ctx, store),
       tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ctx, createTrialApp, params),

@@ -57,6 +57,7 @@ const sections: readonly Section[] = [
   ["agents", "`agents --json` prints an array.", setup.agentInfo],
   ["roles", "`roles --json` prints one; `roles show <name> --json` prints one [Role](#role).", setup.printedRoles],
   ["doctor --agents", "`doctor --agents --json` prints one.", setup.agentsReport],
+  ["hooks test", "`hooks test --json` prints an array.", setup.hookTest],
   ["race show", "`race --json` prints one at the end, `race show --json` at any time; so does the MCP tool `race`, as `race`.", race.raceView],
   ["race list", "`race list --json` prints an array, the latest first.", race.raceInfo],
   ["race adopt", "`race adopt --json` prints one.", race.raceAdoption],

@@ -16,14 +16,15 @@ export type Hooks = {
 const maxRunning = 8;
 const maxQueued = 100;
 
+/** The command or URL of each hook; null if it is not configured. */
+export function hookTargets({ config }: AppContext): Record<HookName, string | readonly string[] | null> {
+  const { hookTurnEnded, hookAskOpened, hookTurnWaiting } = config.values;
+  return { turn_ended: hookTurnEnded, ask_opened: hookAskOpened, turn_waiting: hookTurnWaiting };
+}
+
 /** Null if no hook is configured. */
 export function createHooks(ctx: AppContext): Hooks | null {
-  const { hookTurnEnded, hookAskOpened, hookTurnWaiting } = ctx.config.values;
-  const targets: Record<HookName, string | readonly string[] | null> = {
-    turn_ended: hookTurnEnded,
-    ask_opened: hookAskOpened,
-    turn_waiting: hookTurnWaiting,
-  };
+  const targets = hookTargets(ctx);
   if (Object.values(targets).every((target) => target === null)) return null;
   const runner = lazy(async () => (await import("./run-hook.ts")).createHookRunner(ctx));
   const queue: HookEvent[] = [];

@@ -88,6 +88,7 @@ const commandGroups: readonly { title: string | null; entries: readonly CommandE
       { names: ["init"], load: async () => (await import("./setup/init.ts")).init },
       { names: ["auth"], load: async () => (await import("./setup/auth.ts")).auth },
       { names: ["config"], load: async () => (await import("./setup/config.ts")).config },
+      { names: ["hooks"], load: async () => (await import("./setup/hooks.ts")).hooks },
       { names: ["trust"], load: async () => (await import("./setup/trust.ts")).trust },
       { names: ["doctor"], load: async () => (await import("./setup/doctor.ts")).doctor },
       { names: ["update"], load: async () => (await import("./setup/update.ts")).update },

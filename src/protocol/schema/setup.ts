@@ -3,6 +3,7 @@ import { z } from "zod";
 import { trialCheckNames } from "../api/agents.ts";
 import { policyNames } from "../api/policy.ts";
 import { keyPresets, notifyModes } from "../api/settings.ts";
+import { hookNames } from "../hooks/hook-event.ts";
 import { turnSettingSchemas } from "../api/turn-options.ts";
 import * as is from "./fields.ts";
 import { count, fields, nullableText, texts, time } from "./fields.ts";
@@ -204,6 +205,14 @@ export const trustState = fields({
   reason: z.string().optional(),
 });
 export type TrustState = z.output<typeof trustState>;
+
+export const hookTest = fields({
+  hook: z.enum(hookNames),
+  outcome: z.enum(["ok", "failed", "not-configured"]),
+  problem: nullableText.describe("how it failed"),
+  durationMs: count,
+});
+export type HookTest = z.output<typeof hookTest>;
 
 const doctorCheck = fields({
   name: z.string(),

@@ -139,6 +139,22 @@ describe("a hook of the user's configuration", () => {
     });
   }
 
+  test("hooks test runs each hook with a sample record, and shows how it ended", async () => {
+    using skein = temporaryHome();
+    const file = join(skein.root, "record");
+    configure(skein, { hooks: { turn_ended: `cat > ${file}`, ask_opened: "exit 3" } });
+    const ran = await skein.run(["hooks", "test"]);
+    expect(ran.code).toBe(1);
+    expect(ran.out).toMatch(/^turn_ended +ok, .*\nask_opened +failed with exit code 3\nturn_waiting +not configured: /);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ type: "turn_ended", session_name: "hooks test", status: "ok" });
+    const one = await skein.run(["hooks", "test", "turn_ended", "--json"]);
+    expect([one.code, one.json()]).toMatchObject([0, [{ hook: "turn_ended", outcome: "ok", problem: null }]]);
+    const missing = await skein.run(["hooks", "test", "turn_waiting"]);
+    expect([missing.code, missing.out]).toEqual([1, expect.stringContaining("skein config set hooks.turn_waiting")]);
+    expect((await skein.run(["hooks", "test", "turn_started"])).err).toContain('there is no hook "turn_started"');
+    expect((await skein.run(["list", "--all", "--json"])).json() as unknown).toEqual([]);
+  });
+
   test("hooks of a project are ignored, also with trust, and a warning says so", async () => {
     using skein = temporaryHome(env());
     const file = join(skein.root, "planted");

@@ -1,5 +1,6 @@
 // Methods on agents, models, roles, the configuration and the store.
 import { z } from "zod";
+import { hookNames } from "../../hooks/hook-event.ts";
 import * as is from "../fields.ts";
 import { health, usageEntry, verifyReport } from "../results.ts";
 import {
@@ -8,6 +9,7 @@ import {
   configEntry,
   configPaths,
   doctorReport,
+  hookTest,
   knownLimit,
   modelInfo,
   modelSummary,
@@ -78,6 +80,11 @@ export const setupMethods = {
     params: { repair: optionalFlag },
     result: verifyReport,
     summary: "Checks all stored data. With `repair`, it first repairs damage if that is possible.",
+  },
+  "hooks.test": {
+    params: { hook: z.enum(hookNames).nullable().default(null) },
+    result: z.array(hookTest),
+    summary: "Runs the user's hooks, or one of them, once with a sample record.",
   },
   "doctor.check": { params: {}, result: doctorReport, summary: "Checks which parts of skein work on this machine." },
   "doctor.tryAgents": {
