@@ -6,8 +6,8 @@ import { slashNameOf, slashTable, type SlashEntry, type SlashName } from "../../
 import { stripControls, styleOf } from "../terminal/style.ts";
 import { tableText } from "../terminal/table.ts";
 import type { Repl, SendMessage } from "./repl.ts";
-import { clear, compact, continueTurn, init, rename, resume, review, startNew } from "./session-commands.ts";
-import { agents, asks, budget, copy, cost, diff, find, login, mcp, net, policy } from "./setting-commands.ts";
+import { clear, compact, continueTurn, init, loop, queue, rename, resume, review, startNew } from "./session-commands.ts";
+import { agents, asks, budget, check, copy, cost, diff, find, login, mcp, net, policy } from "./setting-commands.ts";
 import { back, branches, context, exportBranch, fork, graft, leaves, switchTo, takeStep, tree } from "./tree-commands.ts";
 
 export type SlashCommand = SlashEntry & {
@@ -46,6 +46,9 @@ export const slashCommands: readonly SlashCommand[] = [
   entry("review", review),
   entry("init", init),
   entry("continue", continueTurn),
+  entry("queue", queue),
+  entry("loop", loop),
+  entry("check", check),
   entry("cost", cost),
   entry("budget", budget),
   entry("policy", policy),

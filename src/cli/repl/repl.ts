@@ -4,6 +4,7 @@ import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Api, SessionOpenParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { exitCodes, Fault } from "../../protocol/api/error.ts";
 import type { Policy, PolicyName } from "../../protocol/api/policy.ts";
+import { loopUntil } from "../../protocol/loops/loop-argument.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { followTurn } from "../print/follow-turn.ts";
@@ -16,6 +17,7 @@ import { askAtTip, printAsk } from "./open-ask.ts";
 import { runSlash } from "./commands.ts";
 import type { Input } from "../line-editor/input.ts";
 import type { TreePosition } from "./navigate.ts";
+import { queueMessage } from "./session-commands.ts";
 
 export type Repl = {
   api: Api;
@@ -30,6 +32,8 @@ export type Repl = {
   policyNamed: (name: PolicyName) => Policy;
   /** The last printed listing, for the numbers of /switch. */
   listing: TreePosition[];
+  /** Queues a message if another process runs a turn of the session (`--queue`). */
+  queuesWhenBusy: boolean;
   /** True once the current agent and model were printed. */
   isAnnounced: boolean;
   /** The user types in a terminal with the line editor. */
@@ -39,7 +43,7 @@ export type Repl = {
 };
 
 /** Starts a turn and follows it to its end. Returns the exit code. A null prompt continues an interrupted turn. */
-export type SendMessage = (message: { prompt: string | null; isCompaction?: true }) => Promise<number>;
+export type SendMessage = (message: { prompt: string | null; isCompaction?: true; until?: string }) => Promise<number>;
 
 /** Runs until there are no more entries. Without a terminal the exit code is that of the first entry that failed. */
 export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) => void): Promise<number> {
@@ -65,8 +69,13 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
       needsInput = code === exitCodes["needs-input"];
       if (exitCode === 0 && !needsInput) exitCode = code;
     } catch (error) {
+      const isBusy = error instanceof Fault && error.code === "session-busy";
+      if (isBusy && repl.queuesWhenBusy && !isSlash(entry)) {
+        await queueMessage(repl, entry.trim());
+        continue;
+      }
       const code = printFault(error, { env: ctx.env, write: ctx.err.write });
-      if (error instanceof Fault && error.code === "session-busy") ctx.err.write("       /fork continues from here in a new session\n");
+      if (isBusy) ctx.err.write("       /queue <message> runs it afterwards, /fork continues from here in a new session\n");
       if (exitCode === 0) exitCode = code;
     }
   }
@@ -87,7 +96,7 @@ function promptText({ session, open, ctx, isForScreenReader }: Repl): string {
   return name === undefined || name === null ? style.bold("> ") : `${style.dim(oneLine(stripControls(name), 24))} ${style.bold("> ")}`;
 }
 
-async function sendMessage(repl: Repl, input: Input, { prompt: text, isCompaction }: Parameters<SendMessage>[0]): Promise<number> {
+async function sendMessage(repl: Repl, input: Input, { prompt: text, isCompaction, until }: Parameters<SendMessage>[0]): Promise<number> {
   const { api, ctx } = repl;
   const message = text?.trim() ?? null;
   if (repl.session === null) repl.session = await api.session.open({ ...repl.open, task: message });
@@ -117,7 +126,8 @@ async function sendMessage(repl: Repl, input: Input, { prompt: text, isCompactio
   try {
     repl.isAnnounced = true;
     const prompt = ask === null ? message : null;
-    const params = { ...repl.turn, session: session.id, prompt, ...(isCompaction === true ? { compact: true } : {}) };
+    const variant = { ...(isCompaction === true ? { compact: true } : {}), ...(until === undefined ? {} : loopUntil(until)) };
+    const params = { ...repl.turn, session: session.id, prompt, ...variant };
     const result = await followTurn(api.turn.start(params), answeringPrinter ?? plainPrinter);
     Object.assign(repl.turn, { agent: null, model: null });
     if (ctx.out.isTty && !repl.isForScreenReader) ctx.out.write("\n");

@@ -2,7 +2,8 @@
 import { ago } from "../../kit/text/duration.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
-import { compactPrompt, initPrompt, reviewPrompt } from "../../protocol/api/slash-commands.ts";
+import { compactPrompt, initPrompt, reviewPrompt, slashTable } from "../../protocol/api/slash-commands.ts";
+import { loopExample, parseLoopArgument } from "../../protocol/loops/loop-argument.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { printableLabel } from "../print/session-label.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
@@ -67,6 +68,25 @@ export async function rename(repl: Repl, name: string): Promise<void> {
 export const review = (repl: Repl, what: string, send: SendMessage) => sendPrepared(repl, send, { prompt: reviewPrompt(what) });
 
 export const init = (repl: Repl, _: string, send: SendMessage) => sendPrepared(repl, send, { prompt: initPrompt() });
+
+/** The passes are turns of this session; the check's output goes back to the agent. */
+export async function loop(repl: Repl, argument: string, send: SendMessage): Promise<number> {
+  const parsed = parseLoopArgument(argument);
+  if (parsed === null) throw new Fault("usage", `/loop takes ${slashTable.loop.usage}`, { hint: loopExample });
+  return sendPrepared(repl, send, { prompt: parsed.task, until: parsed.until });
+}
+
+export async function queue(repl: Repl, message: string): Promise<void> {
+  if (message === "") throw new Fault("usage", "/queue takes a message");
+  await queueMessage(repl, message);
+}
+
+/** The hub runs the message when the session is free. Nobody can be asked then. */
+export async function queueMessage({ api, ctx, turn, session }: Repl, prompt: string): Promise<void> {
+  if (session === null) throw noMessages();
+  const { id, place } = await api.turn.queue({ ...turn, asks: { how: "later" }, session: session.id, prompt });
+  ctx.out.write(`Number ${place} in the queue of this session; the hub runs it. skein kill ${shortId(id)} withdraws it.\n`);
+}
 
 export const continueTurn = (repl: Repl, _: string, send: SendMessage) => sendPrepared(repl, send, { prompt: null });
 

@@ -61,6 +61,13 @@ export async function budget(repl: Repl, amount: string): Promise<void> {
   repl.ctx.out.write(usd === null ? "No cost limit from now on.\n" : `Each turn may cost at most ${dollarsText(usd, { digits: 2 })}.\n`);
 }
 
+/** Without a command, prints the check of the next turns. */
+export async function check({ ctx, turn }: Repl, command: string): Promise<void> {
+  if (command !== "") turn.check = command === "off" ? null : command;
+  const state = turn.check === null ? "No check runs after a turn." : `After each turn this must succeed: ${stripControls(turn.check)}`;
+  ctx.out.write(`${state}\n`);
+}
+
 /** Tokens and cost of each turn of this session, with its sub-sessions. */
 export async function cost({ api, session, turn, ctx }: Repl): Promise<void> {
   if (session === null) throw noMessages();

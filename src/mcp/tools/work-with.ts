@@ -2,7 +2,7 @@
 import { Fault } from "../../protocol/api/error.ts";
 import type { AgentInfo } from "../../protocol/api/agents.ts";
 import type { RoleRequest } from "../../protocol/api/role.ts";
-import { defaultMaxRuns, type LoopTask } from "../../protocol/loops/check-options.ts";
+import { loopUntil } from "../../protocol/loops/loop-argument.ts";
 import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts";
 import { takeTurn } from "../turn/take-turn.ts";
 import { tool, type CallContext } from "./tool.ts";
@@ -32,10 +32,8 @@ function checkParam(check: string | undefined): { check?: string } {
   return check === undefined || check.trim() === "" ? {} : { check };
 }
 
-/** The command of the loop is its check. */
-function loopParam(until: string | undefined): { loop?: LoopTask; check?: null } {
-  if (until === undefined || until.trim() === "") return {};
-  return { loop: { until, maxRuns: defaultMaxRuns, fresh: false, agents: [] }, check: null };
+function loopParam(until: string | undefined): Partial<ReturnType<typeof loopUntil>> {
+  return until === undefined || until.trim() === "" ? {} : loopUntil(until);
 }
 
 function pathsText(paths: ContextPath[]): string | null {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { viKeys } from "../fixtures/press-keys.ts";
 import { firstState, type Effect, type UpdateMessage, type State } from "../model/state.ts";
+import type { PendingTurn } from "../../protocol/api/control.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
@@ -178,6 +179,36 @@ describe("Esc", () => {
       ["normal", null, [{ type: "cancel", session: "s-1" }]],
     ]);
     expect(press(third.state, "escape").effects).toEqual([]);
+  });
+});
+
+describe("a message as a turn of its own", () => {
+  const type = (state: State, text: string) => press({ ...state, unsent: { text, cursor: text.length } }, "enter");
+  test("/queue queues it while a turn runs, and starts it at once in an idle session", () => {
+    const text = "/queue then lint";
+    expect(type({ ...fresh, session, activity: "writing" }, text).effects).toEqual([{ type: "queue", text: "then lint" }]);
+    expect(type({ ...fresh, session }, text).effects).toEqual([{ type: "start", prompt: "then lint", images: [] }]);
+  });
+  test("/loop starts a turn that is repeated until the command succeeds", () => {
+    const started = type({ ...fresh, session }, '/loop "npm test" fix it');
+    expect(started.effects).toEqual([{ type: "start", prompt: "fix it", images: [], until: "npm test" }]);
+    expect(type({ ...fresh, session }, "/loop").state.notice?.text).toContain('/loop "npm test" make the tests pass');
+  });
+  test("/check sets the check of the next turns, and off removes it", () => {
+    expect(type(fresh, "/check npm test").effects).toEqual([{ type: "check", command: "npm test" }]);
+    expect(type(fresh, "/check off").effects).toEqual([{ type: "check", command: null }]);
+  });
+  test("turns that start later have one line, and /cancel ends a wait", () => {
+    const turn = { id: "p", session: session.id, prompt: "lint", place: 1, queuedAt: 0, problem: null } as PendingTurn;
+    const wakeAt = Date.now() + 3_600_000;
+    const later = [
+      { ...turn, kind: "waiting", wakeAt },
+      { ...turn, kind: "queued", wakeAt: null },
+    ] as PendingTurn[];
+    const state = { ...fresh, session, later };
+    expect(textOf(state)).toMatch(/^waiting until [^\n]*\d\d:\d\d · queued 1: lint *$/m);
+    const cancelled = type(state, "/cancel");
+    expect([cancelled.effects, cancelled.state.later.length]).toEqual([[{ type: "cancel", session: session.id }], 1]);
   });
 });
 

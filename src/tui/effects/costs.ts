@@ -8,13 +8,21 @@ import { addSpent, zeroSpent, type Spent, withSubSessions } from "../../protocol
 import { costText, dollarsText, totalInput } from "../../protocol/tree/usage-text.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 
-export const costEffects: EffectHandlers<"read costs" | "budget"> = {
+export const costEffects: EffectHandlers<"read costs" | "budget" | "check"> = {
   "read costs": async (ctx) => ctx.send({ type: "costs", lines: await costLines(ctx) }),
   budget: (ctx, { usd }) => {
     ctx.turn.limits = { ...ctx.turn.limits, maxBudgetUsd: usd };
     ctx.send({
       type: "notice",
       text: usd === null ? "no cost limit from the next turn on" : `each turn may cost at most ${dollars(usd)} from now on`,
+    });
+  },
+  check: (ctx, { command }) => {
+    if (command !== "") ctx.turn.check = command;
+    const { check } = ctx.turn;
+    ctx.send({
+      type: "notice",
+      text: check === null ? "no check runs after a turn" : `after each turn this must succeed: ${oneLine(check, 200)}`,
     });
   },
 };

@@ -30,11 +30,11 @@ export async function showSession(ctx: EffectContext, id: string): Promise<Sessi
   const view = await ctx.api.session.show({ session: id });
   const blocks = await runInSlices(blocksOfPath(view));
   if (ctx.session?.id !== id || ctx.following !== null) return null;
-  const { session, seq, turns, asks, queue, open } = view;
+  const { session, seq, turns, asks, queue, open, pending } = view;
   setSession(ctx, session);
   const isRunning = open !== null && open.state !== "interrupted";
   const runner = isRunning && !ctx.running.has(id) ? runnerOf(open) : null;
-  ctx.send({ type: "opened", session, blocks, turns, asks, queue, open, runner, contextTokens: contextTokensOf(view.nodes) ?? 0 });
+  ctx.send({ type: "opened", session, blocks, turns, asks, queue, open, pending, runner, contextTokens: contextTokensOf(view.nodes) ?? 0 });
   followSession(ctx, { session, seq, open: isRunning ? open : null, spawned: view.spawned });
   return view;
 }

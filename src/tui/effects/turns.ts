@@ -2,10 +2,12 @@
 // The output of a turn arrives through the session's feed, not here.
 import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
+import { loopUntil } from "../../protocol/loops/loop-argument.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { textOf } from "../../protocol/tree/node.ts";
 import { homeProject, type Session } from "../../protocol/tree/turn.ts";
 import { hintFor } from "../keys/hint.ts";
+import type { Effect } from "../model/state.ts";
 import { plainLine } from "../layout/wrap.ts";
 import { sessionTitle, setSession, requireSession, describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { reconnect, followSession, onReconnected, isConnectionLost, stopFollowing, showSession } from "./follow.ts";
@@ -13,7 +15,7 @@ import { readPlan, restoreMode } from "./planning.ts";
 import { readPastedImage } from "./typing.ts";
 
 export const turnEffects: EffectHandlers<
-  "start" | "execute" | "steer" | "cancel" | "clear" | "new" | "fork" | "go back" | "undo" | "redo" | "reload" | "hub"
+  "start" | "execute" | "steer" | "queue" | "cancel" | "clear" | "new" | "fork" | "go back" | "undo" | "redo" | "reload" | "hub"
 > = {
   start: startTurn,
   execute: (ctx, { command, unsent }) =>
@@ -27,6 +29,15 @@ export const turnEffects: EffectHandlers<
     } catch (error) {
       if (isConnectionLost(error)) void reconnect(ctx);
       ctx.send({ type: "refused", unsent: text, session, ...describeSendFailure(error) });
+    }
+  },
+  queue: async (ctx, { text }) => {
+    const { id } = requireSession(ctx);
+    try {
+      await ctx.api.turn.queue({ ...ctx.turn, asks: { how: "later" }, session: id, prompt: text });
+      ctx.send({ type: "later", session: id, pending: await ctx.api.turn.pending({ session: id }) });
+    } catch (error) {
+      ctx.send({ type: "refused", unsent: text, session: id, ...describeSendFailure(error) });
     }
   },
   cancel: ({ api }, { session }) => api.turn.cancel({ session }),
@@ -105,7 +116,7 @@ export async function goTo(ctx: EffectContext, session: Session, notice: string)
 
 export async function startTurn(
   ctx: EffectContext,
-  { prompt, images, isCompaction }: { prompt: string | null; images: readonly string[]; isCompaction?: true },
+  { prompt, images, isCompaction, until }: Pick<Extract<Effect, { type: "start" }>, "prompt" | "images" | "isCompaction" | "until">,
 ): Promise<void> {
   await runTurn(ctx, { unsent: prompt ?? "", task: prompt }, (session) =>
     ctx.api.turn.start({
@@ -114,6 +125,7 @@ export async function startTurn(
       prompt,
       images: images.map((path) => readPastedImage(ctx, path)),
       ...(isCompaction === true ? { compact: true } : {}),
+      ...(until === undefined ? {} : loopUntil(until)),
     }),
   );
 }

@@ -3,6 +3,7 @@ import { parseHostPattern } from "../../kit/flow/host-pattern.ts";
 import { emptyEditLine } from "../../kit/text/line-edit.ts";
 import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import { compactPrompt, slashTable, type SlashName } from "../../protocol/api/slash-commands.ts";
+import { loopExample, parseLoopArgument } from "../../protocol/loops/loop-argument.ts";
 import { expandChips } from "../composer/chips.ts";
 import { focusedBlock, toggleFocused } from "../model/scroll.ts";
 import { step, withNotice, type Effect, type State, type UpdateResult } from "../model/state.ts";
@@ -76,6 +77,21 @@ export function startRace(state: State, argument: string): UpdateResult {
   return step({ ...state, overlay: { kind: "text", topic: "race", lines: ["loading…"], top: 0 } }, { type: "read race" });
 }
 
+/** The passes are turns of the visible session. */
+export function startLoop(state: State, argument: string): UpdateResult {
+  const parsed = parseLoopArgument(argument);
+  if (parsed === null) return step(withNotice(state, `loop takes ${slashTable.loop.usage}: ${loopExample}`, "error"));
+  const { state: next, effects } = sendPrompt(() => parsed.task)(state, "");
+  return step(next, ...effects.map((effect): Effect => (effect.type === "start" ? { ...effect, until: parsed.until } : effect)));
+}
+
+/** A message to a session in which nothing runs is sent at once. */
+export function queueMessage(state: State, text: string): UpdateResult {
+  if (text === "") return step(withNotice(state, `queue needs an argument: ${slashTable.queue.usage}`, "error"));
+  if (state.session === null || (state.activity === null && state.later.length === 0)) return sendPrompt(() => text)(state, "");
+  return step(state, { type: "queue", text });
+}
+
 export function openReport(topic: Extract<Effect, { type: "report" }>["topic"]): Action {
   return (state) => step({ ...state, overlay: { kind: "text", topic, lines: ["loading…"], top: 0 } }, { type: "report", topic });
 }
@@ -124,7 +140,14 @@ export function clear(state: State): UpdateResult {
 }
 
 export function cancel(state: State): UpdateResult {
-  const { session, activity } = state;
+  const { session, activity, later } = state;
+  const queued = later.filter(({ kind }) => kind === "queued");
+  // A turn that waits for a limit is stopped like a running one.
+  if (session !== null && activity === null && queued.length < later.length)
+    return step(withNotice({ ...state, later: queued }, "the wait is over; the turn stays as it is"), {
+      type: "cancel",
+      session: session.id,
+    });
   if (session === null || activity === null) return step(withNotice(state, "no turn is running"));
   return step({ ...state, activity: "stopping" }, { type: "cancel", session: session.id });
 }

@@ -115,6 +115,8 @@ export const screenCommands: readonly ScreenCommand[] = [
     actions.needsArgument("rename", (name) => ({ type: "rename", name })),
   ),
   typed("race", actions.startRace),
+  typed("loop", actions.startLoop),
+  typed("check", (state, command) => step(state, { type: "check", command: command === "off" ? null : command })),
   typed("agents", openAgents, { keys: ["space a"] }),
   typed("watch", watchFocused, { keys: ["O"] }),
   typed("find", (state, words) => step(beginSearch(state, words)), { keys: ["/"], plain: ["ctrl+f"] }),
@@ -143,4 +145,5 @@ export const screenCommands: readonly ScreenCommand[] = [
   typed("hub", actions.effectOnly("hub")),
   typed("suspend", actions.effectOnly("suspend"), { keys: ["ctrl+z"], everywhere: true }),
   typed("quit", actions.quit),
+  typed("queue", actions.queueMessage),
 ];

@@ -1,6 +1,8 @@
 // Computes the height of each part of the screen, and the width of the transcript.
+import { oneLine } from "../../kit/text/cut-text.ts";
 import { layOutText } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
+import { waitingText } from "../../protocol/limits/clock-time.ts";
 import type { State } from "../model/state.ts";
 
 export const composerPrompt = "> ";
@@ -17,10 +19,25 @@ export function composerRows(state: State, line: EditLine): number {
   return Math.min(maxRows, layOutText(composerPrompt, line, state.size.columns).rows.length);
 }
 
-/** On a low screen the queue leaves a row for the transcript and one for the composer. */
-export function visibleQueue(state: State): State["queue"] {
+/** One line for turns that start later, and the queued messages. On a low screen they leave a row for the transcript and one for the composer. */
+export function visibleQueue(state: State): string[] {
+  if (state.queue.length === 0 && state.later.length === 0) return [];
   const rows = Math.max(0, Math.min(maxQueueRows, state.size.rows - 3 - statusRows(state)));
-  return state.queue.slice(Math.max(0, state.queue.length - rows));
+  const texts = [...laterTexts(state.later), ...state.queue.map(({ text }) => `queued: ${oneLine(text, 300)}`)];
+  return texts.slice(Math.max(0, texts.length - rows));
+}
+
+/** `waiting until 14:05 · queued 2: the first task`. No line without such turns. */
+function laterTexts(later: State["later"]): string[] {
+  const now = Date.now();
+  const waits = later.flatMap(({ kind, wakeAt }) => (kind === "waiting" ? [wakeAt === null ? "waiting" : waitingText(wakeAt, now)] : []));
+  const continued = later.some(({ kind }) => kind === "continued") ? ["the hub continues the interrupted turn"] : [];
+  const queued = later.filter(({ kind }) => kind === "queued");
+  const first = queued[0]?.prompt;
+  const queue = queued.length === 0 ? [] : [`queued ${queued.length}${first == null ? "" : `: ${oneLine(first, 200)}`}`];
+  const problem = later.find((turn) => turn.problem !== null)?.problem;
+  const parts = [...waits, ...continued, ...queue, ...(problem == null ? [] : [`blocked: ${oneLine(problem, 200)}`])];
+  return parts.length === 0 ? [] : [parts.join(" · ")];
 }
 
 /** Rows of facts below the composer. */

@@ -1,7 +1,7 @@
 // The state of the screen, the messages that change it and the effects that it asks for. Types and data only.
 // Nothing here is changed in place: `update` returns the next state.
 import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
-import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
+import type { Ask, PendingTurn, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { EnforcedPolicy, PolicyName } from "../../protocol/api/policy.ts";
 import type { BranchComparison, SessionView } from "../../protocol/tree/views.ts";
@@ -83,6 +83,8 @@ export type State = {
   asks: readonly Ask[];
   askFocus: AskFocus;
   queue: readonly QueuedInput[];
+  /** Turns of the session that wait for a limit or for the turns before them. */
+  later: readonly PendingTurn[];
   leader: { since: number; isShown: boolean } | null;
   /** The first key of a pair: `g` of `gg`. */
   pending: string | null;
@@ -151,6 +153,7 @@ export type UpdateMessage =
   | { type: "sub-session event"; session: string; event: Event }
   /** The process that runs the turn of `session`. Null when it is this screen. */
   | { type: "runner"; session: string; runner: string | null }
+  | { type: "later"; session: string; pending: readonly PendingTurn[] }
   | { type: "history"; entries: readonly string[] }
   | { type: "unsent"; unsent: UnsentMessage; more: number }
   | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
@@ -212,11 +215,15 @@ export type SessionOpened = {
   turns: readonly Turn[];
   runner?: string | null;
   contextTokens?: number;
-} & Partial<Pick<SessionView, "asks" | "queue" | "open">>;
+} & Partial<Pick<SessionView, "asks" | "queue" | "open" | "pending">>;
 
 export type Effect =
   /** Without a prompt, continues an interrupted turn. `images` are the pasted paths. */
-  | { type: "start"; prompt: string | null; images: readonly string[]; isCompaction?: true }
+  | { type: "start"; prompt: string | null; images: readonly string[]; isCompaction?: true; until?: string }
+  /** Sends a message as a turn of its own, after the running ones. */
+  | { type: "queue"; text: string }
+  /** Sets the check of the following turns; null removes it. An empty command shows it. */
+  | { type: "check"; command: string | null }
   /** Runs a shell command of the user. Its output becomes part of the conversation. */
   | { type: "execute"; command: string; unsent: string }
   | { type: "add to history"; text: string }
@@ -318,6 +325,7 @@ export function firstState(
     asks: [],
     askFocus: noAskFocus,
     queue: [],
+    later: [],
     leader: null,
     pending: null,
     visit: null,

@@ -75,6 +75,7 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
         transcript: event.turn.agent === "shell" ? transcript : withSpeaker(transcript, speakerOf(event.turn)),
         activity: "waiting",
         isInterrupted: false,
+        later: laterAfter(state.later, event.turnId),
         usage: zeroUsage,
       };
     case "node.added": {
@@ -134,6 +135,7 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
         clock: null,
         isRecordingFiles: false,
         runner: null,
+        later: event.next === undefined ? state.later : [event.next, ...state.later.filter(({ id }) => id !== event.next?.id)],
         notice: state.notice?.isError === true ? state.notice : null,
         usage: event.turn.usage,
         total: addSpent(state.total, withSubSessions(event.turn)),
@@ -141,6 +143,11 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
       };
     }
   }
+}
+
+/** A started turn takes the place of one that waits to continue. Another queued turn keeps its place in the list. */
+function laterAfter(later: State["later"], started: string | null): State["later"] {
+  return later.length === 0 ? later : later.filter(({ id, kind }) => id !== started && kind === "queued");
 }
 
 function withAskEvent(state: State, { type, ask }: Extract<Event, { type: "ask.opened" | "ask.closed" }>): State {

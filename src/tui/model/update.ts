@@ -66,6 +66,8 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return message.session === state.session?.id ? withAttention(updateBySubSession(state, message.event), message.event) : step(state);
     case "runner":
       return step(state.session?.id === message.session ? { ...state, runner: message.runner } : state);
+    case "later":
+      return step(state.session?.id === message.session ? { ...state, later: message.pending } : state);
     case "history":
       return step({ ...state, composer: { ...state.composer, history: message.entries } });
     case "unsent":
@@ -160,7 +162,7 @@ function pasteText(state: State, text: string): UpdateResult {
 }
 
 function withOpened(state: State, message: SessionOpened): State {
-  const { session, turns, open = null, asks = [], queue = [] } = message;
+  const { session, turns, open = null, asks = [], queue = [], pending = [] } = message;
   const ended = turns.filter((turn) => turn.endedAt !== null);
   const lastTurn = turns.at(-1);
   const isInterrupted = open === null ? lastTurn?.status === "killed" : open.state === "interrupted";
@@ -184,6 +186,7 @@ function withOpened(state: State, message: SessionOpened): State {
     isInterrupted,
     ...(lastTurn === undefined ? {} : enforcedPolicy(state, lastTurn)),
     queue,
+    later: pending,
     usage: lastTurn?.usage ?? zeroUsage,
     total: ended.map(withSubSessions).reduce(addSpent, zeroSpent),
   };

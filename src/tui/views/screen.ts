@@ -33,7 +33,7 @@ export function renderFrame(state: State): ScreenFrameWithImages {
   const images = visibleImages(visibleRows);
   const textRows = visibleRows.map(({ row }) => row);
   const transcript = [...padRows(textRows, height - coveredRows), ...(overlay?.rows ?? []).slice(0, coveredRows)];
-  const queue = visibleQueue(state).map(({ text }): Row => [styled(fit(`queued: ${oneLine(text, 300)}`, state.size.columns), marker)]);
+  const queue = visibleQueue(state).map((text): Row => [styled(fit(plainLine(text, 500), state.size.columns), marker)]);
   const composer = composerOf(state);
   const rowsAbove = [...transcript, ...queue, ruleRow(state)];
   const rows = [...rowsAbove, ...composer.rows.map((text): Row => [styled(text)]), ...statusRows(state)];

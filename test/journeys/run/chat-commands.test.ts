@@ -4,6 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { slashTable } from "../../../src/protocol/api/slash-commands.ts";
 import { list, main, runChatJourney } from "../../support/chat-journey.ts";
+import { readEvents } from "../../support/read-events.ts";
+import { wireModels } from "../../support/temporary-home.ts";
 
 test("/new, /clear, /rename and /resume start, name and find sessions", async () => {
   await runChatJourney(async ({ chat, server }) => {
@@ -50,6 +52,44 @@ test("/policy, /net and /budget change the next turns, and /cost and /diff show 
     expect(existsSync(written)).toBe(false);
   });
 });
+
+test("/check runs a command after each turn, and /loop repeats a task until a command succeeds", async () => {
+  await runChatJourney(async ({ chat, skein, server }) => {
+    server.setScript({ steps: [{ calls: [{ input: { command: "echo x >> lines.txt" } }] }], final: "one more line" });
+    const ran = await chat([
+      "/check",
+      "/check test -s lines.txt",
+      "begin",
+      "/check off",
+      '/loop "test $(wc -l < lines.txt) -eq 3" write three lines',
+      "/loop",
+    ]);
+    expect(ran.out).toStartWith("No check runs after a turn.\nAfter each turn this must succeed: test -s lines.txt\n");
+    expect(readFileSync(join(skein.project, "lines.txt"), "utf8")).toBe("x\nx\nx\n");
+    expect(ran.err).toContain('/loop takes "command" <task>\n       /loop "npm test" make the tests pass');
+  });
+});
+
+test("with --queue, and with /queue, a message to a busy session runs after its turn", async () => {
+  await runChatJourney(async ({ skein, server }) => {
+    const wait = "echo begun; until [ -e go ]; do sleep 0.02; done";
+    server.setScript(({ position }) => ({
+      steps: position.prompt === "hold" ? [{ calls: [{ input: { command: wait } }] }] : [],
+      final: "done",
+    }));
+    const run = readEvents(skein.start(["run", "hold", "--session", "busy", "-m", wireModels.anthropic, "--output-format", "events"]));
+    await run.until((event) => event.type === "tool.output");
+    const queued = await skein.run(["chat", "busy", "--queue", "-m", wireModels.anthropic], { stdin: "one\n/queue two\n" });
+    expect([queued.code, queued.out]).toEqual([0, expect.stringMatching(/^Number 1 in the queue .*\nNumber 2 in the queue /)]);
+    const refused = await skein.run(["chat", "busy", "-m", wireModels.anthropic], { stdin: "three\n" });
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("/queue <message> runs it afterwards")]);
+    writeFileSync(join(skein.project, "go"), "");
+    await run.ended;
+    await skein.run(["logs", "busy", "-f"]);
+    expect((await skein.run(["logs", "busy"])).out).toMatch(/> hold[^]*> one[^]*> two/);
+    await skein.run(["hub", "stop"]);
+  });
+}, 60_000);
 
 test("/find, /agents, /asks, /login and /mcp print what the command line prints", async () => {
   await runChatJourney(async ({ chat }) => {

@@ -2,7 +2,7 @@
 import type { Api, SessionOpenParams, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { shortId, textOf } from "../../../protocol/tree/node.ts";
-import { isInteractive, type Command, type CommandContext } from "../../parse/command.ts";
+import { isInteractive, type Command, type CommandContext, type Flag } from "../../parse/command.ts";
 import { oneLine, pluralize } from "../../../kit/text/cut-text.ts";
 import { shellQuote } from "../../../kit/text/shell-quote.ts";
 import { nodeLines } from "../../print/screen-reader.ts";
@@ -31,12 +31,14 @@ export function usesScreenReader(flags: Flags, settings: Settings, { env, stdin 
   return flags.on("screen-reader") || (stdin.isTty && (settings.screenReader || !["", "0", undefined].includes(env["ACCESSIBLE"])));
 }
 
+const queueFlag: Flag = { name: "queue", summary: "a message to a session that another process works on runs afterwards, in the hub" };
+
 export const chat: Command = {
   name: "chat",
   summary: "talk with an agent, and move in the tree of the conversation",
   usage: "[session] [flags]",
   positionals: { min: 0, max: 1 },
-  flags: [screenReaderFlag, ...runFlags.filter((flag) => chatFlagNames.has(flag.name))],
+  flags: [screenReaderFlag, queueFlag, ...runFlags.filter((flag) => chatFlagNames.has(flag.name))],
   flagGroups: runFlagGroups,
   notes: `Without a session it starts a new one; an unknown name of one word starts one of that name.
 Limits of time, money and steps hold for each turn. When the agent asks something,
@@ -77,7 +79,7 @@ export async function openChat(flags: Flags, ctx: CommandContext, { session: ses
   if (sessionName !== undefined) await refuseMessage(api, sessionName, directory);
   const session = isNew ? null : await api.session.open(open);
   const policyNamed: Repl["policyNamed"] = (name) => resolvePolicy({ ...flags.policy, name }, settings, turn.toolLevel);
-  const conversation = { listing: [], isAnnounced: false, usesLineEditor, isForScreenReader };
+  const conversation = { listing: [], isAnnounced: false, usesLineEditor, isForScreenReader, queuesWhenBusy: flags.on("queue") };
   const repl: Repl = { api, ctx, directory, turn, session, open, policyNamed, ...conversation };
   await printGreeting(repl);
   const history = openHistory(ephemeral || !usesLineEditor ? null : historyFile((await api.config.paths()).state, ctx.project));
