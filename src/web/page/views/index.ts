@@ -36,4 +36,10 @@ export const sessionViews: readonly SessionView[] = [
     key: "c",
     load: async () => (await import("./session/conversation-view.tsx")).ConversationView,
   },
+  {
+    name: "changes",
+    title: "Changes",
+    key: "d",
+    load: async () => (await import("./changes/changes-view.tsx")).ChangesView,
+  },
 ];

@@ -1,23 +1,10 @@
 // The page of `skein web` in a real Chromium: whole turns, questions, steering, stopping, lost connections, hostile texts.
-import { axeSource } from "./axe.ts";
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { openPage, startSession, waitForEnd } from "./open-page.ts";
+import { seriousProblems } from "./serious-problems.ts";
 
 const evil = `<img src=x onerror="document.title=7"><script>document.title=7</script>`;
-
-/** Serious problems of a view for people who use a screen reader or the keyboard. */
-async function seriousProblems(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource);
-  const violations = (await page.evaluate("axe.run().then(({violations}) => violations)")) as {
-    id: string;
-    impact: string;
-    nodes: { html: string }[];
-  }[];
-  return violations
-    .filter(({ impact }) => ["serious", "critical"].includes(impact))
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-}
 
 test("a whole turn with tools, a question and hostile texts is shown as text, with the keyboard alone", async () => {
   await using opened = await openPage({

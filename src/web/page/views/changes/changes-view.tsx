@@ -1,0 +1,166 @@
+// The files that a session changed, of the whole branch or of one turn. Comments on lines go back to the agent as one message.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { changeText, unknownFilesText, writersText } from "../../../../protocol/tree/branch-stats.ts";
+import type { FileChange, OtherChange } from "../../../../protocol/tree/file-changes.ts";
+import type { Turn } from "../../../../protocol/tree/turn.ts";
+import { Action, Problem, problemText } from "../../components/action.tsx";
+import type { Line } from "../../connection/line.ts";
+import { usePage } from "../../page-context.ts";
+import { goTo } from "../../route.ts";
+import { startTurn } from "../../state/start-turn.ts";
+import { useStore } from "../../state/store.ts";
+import { showDirections } from "../../text/plain-text.ts";
+import { clockTime } from "../../text/times.ts";
+import type { SessionViewProps } from "../index.ts";
+import { FileDiff } from "./file-diff.tsx";
+import { patchFiles } from "./patch-files.ts";
+import { Restore } from "./restore.tsx";
+import { lineKey, reviewMessage, type ReviewComment } from "./review.ts";
+
+type Changes = { files: readonly FileChange[]; others: readonly OtherChange[]; patch: string; note: string | null };
+type Loaded = { changes: Changes } | { problem: string } | null;
+
+export function ChangesView({ id, followed }: SessionViewProps) {
+  const { line } = usePage();
+  const { session, turns, turn } = useStore(followed.state);
+  const [scope, setScope] = useState("branch");
+  const [loaded, setLoaded] = useState<Loaded>(null);
+  const [round, setRound] = useState(0);
+  const [isSplit, setSplit] = useState(() => window.innerWidth >= 1100);
+  const [comments, setComments] = useState<ReadonlyMap<string, ReviewComment>>(new Map());
+  const chosen = turns.find((each) => each.id === scope) ?? null;
+  const tip = session?.tip;
+  useEffect(() => {
+    if (session === null) return undefined;
+    let isCurrent = true;
+    loadChanges(line, { id, directory: session.directory, turn: chosen }).then(
+      (changes) => isCurrent && setLoaded({ changes }),
+      (error: unknown) => isCurrent && setLoaded({ problem: problemText(error) }),
+    );
+    return () => void (isCurrent = false);
+    // A running turn has no end yet: its changes are read when the tip has moved.
+  }, [line, id, scope, tip, round, session === null]);
+  if (session === null) return <p class="faint loading">loading</p>;
+  const onComment = (comment: ReviewComment) => {
+    const next = new Map(comments);
+    if (comment.comment === "") next.delete(lineKey(comment));
+    else next.set(lineKey(comment), comment);
+    setComments(next);
+  };
+  return (
+    <div class="changes scroller">
+      <div class="row wrap changes-head">
+        <label class="field">
+          Changes of
+          <select class="input small" value={scope} onChange={(event) => setScope(event.currentTarget.value)}>
+            <option value="branch">the whole branch</option>
+            {turns.toReversed().map((each) => (
+              <option key={each.id} value={each.id}>
+                {`turn of ${each.agent} at ${clockTime(each.startedAt)}`}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field check">
+          <input type="checkbox" checked={isSplit} onChange={(event) => setSplit(event.currentTarget.checked)} />
+          Side by side
+        </label>
+        {chosen !== null && chosen.parent !== null && (
+          <Restore key={chosen.id} node={chosen.parent} directory={session.directory} onDone={() => setRound(round + 1)} />
+        )}
+      </div>
+      {loaded === null && <p class="faint loading">loading</p>}
+      {loaded !== null && "problem" in loaded && <Problem text={loaded.problem} />}
+      {loaded !== null && "changes" in loaded && (
+        <ChangedFiles changes={loaded.changes} isSplit={isSplit} comments={comments} onComment={onComment} />
+      )}
+      <ReviewBar
+        comments={[...comments.values()]}
+        onSend={async (text) => {
+          await sendReview(line, { id, directory: session.directory, isRunning: turn !== null }, text);
+          setComments(new Map());
+          goTo("session", id);
+        }}
+        onDrop={() => setComments(new Map())}
+      />
+    </div>
+  );
+}
+
+type Target = { id: string; directory: string; turn: Turn | null };
+
+async function loadChanges(line: Line, { id, directory, turn }: Target): Promise<Changes> {
+  if (turn !== null && turn.parent !== null && turn.tip !== null) {
+    const { changes, others, patch } = await line.api.files.diff({ from: turn.parent, to: turn.tip, directory });
+    return { files: changes, others, patch, note: null };
+  }
+  const { files, otherFiles, patch, ...rest } = await line.api.branch.files({ session: id });
+  const note = files === null ? "The files of this branch were not recorded." : unknownFilesText(rest);
+  return { files: files ?? [], others: otherFiles, patch, note };
+}
+
+/** A running turn gets the review at its next step. Otherwise it starts a turn. */
+async function sendReview(line: Line, target: { id: string; directory: string; isRunning: boolean }, text: string): Promise<void> {
+  if (target.isRunning) await line.api.turn.steer({ session: target.id, text });
+  else await startTurn(await line.apiIn(target.directory), target.id, { text, agent: null, model: null, policy: null, images: [] });
+}
+
+type ChangedFilesProps = {
+  changes: Changes;
+  isSplit: boolean;
+  comments: ReadonlyMap<string, ReviewComment>;
+  onComment: (comment: ReviewComment) => void;
+};
+
+/** Files are open if there are only a few of them. */
+const maxOpenFiles = 12;
+
+function ChangedFiles({ changes: { files, others, patch, note }, isSplit, comments, onComment }: ChangedFilesProps) {
+  const diffs = useMemo(() => new Map(patchFiles(patch).map((file) => [file.path, file])), [patch]);
+  return (
+    <>
+      {note !== null && <p class="faint">{note}</p>}
+      {files.length === 0 && note === null && <p class="faint">No file changed.</p>}
+      {files.map((change) => {
+        const diff = diffs.get(change.path);
+        return (
+          <details key={change.path} class="changed-file" open={files.length <= maxOpenFiles && diff !== undefined}>
+            <summary data-row>{showDirections(changeText(change))}</summary>
+            {diff === undefined ? (
+              <p class="faint">There is no text to compare.</p>
+            ) : (
+              <FileDiff file={diff} isSplit={isSplit} comments={comments} onComment={onComment} />
+            )}
+          </details>
+        );
+      })}
+      {others.length > 0 && (
+        <section class="others">
+          <h2>Not by this branch</h2>
+          <ul>
+            {others.map((change) => (
+              <li key={change.path}>{showDirections(`${changeText(change)} · ${writersText(change)}`)}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+type ReviewBarProps = { comments: readonly ReviewComment[]; onSend: (text: string) => Promise<void>; onDrop: () => void };
+
+function ReviewBar({ comments, onSend, onDrop }: ReviewBarProps) {
+  if (comments.length === 0) return null;
+  return (
+    <div class="review-bar" role="region" aria-label="your review">
+      <span>{`${comments.length} ${comments.length === 1 ? "comment" : "comments"}`}</span>
+      <span class="end buttons">
+        <Action run={async () => onDrop()}>Drop</Action>
+        <Action tone="primary" run={() => onSend(reviewMessage(comments))}>
+          Send as one message
+        </Action>
+      </span>
+    </div>
+  );
+}
