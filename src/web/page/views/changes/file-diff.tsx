@@ -70,6 +70,14 @@ export function FileDiff({ file, isSplit, comments, onComment }: FileDiffProps) 
     <>
       <div class="diff-box" tabIndex={0} role="region" aria-label={`diff of ${file.path}`}>
         <table class={`diff ${isSplit ? "split" : ""}`}>
+          {isSplit && (
+            <colgroup>
+              <col class="number-column" />
+              <col />
+              <col class="number-column" />
+              <col />
+            </colgroup>
+          )}
           <tbody>{table}</tbody>
         </table>
       </div>
