@@ -36,6 +36,7 @@ export const sessionViews: readonly SessionView[] = [
     key: "c",
     load: async () => (await import("./session/conversation-view.tsx")).ConversationView,
   },
+  { name: "tree", title: "Tree", key: "t", load: async () => (await import("./tree/tree-view.tsx")).TreeView },
   {
     name: "changes",
     title: "Changes",
