@@ -226,8 +226,10 @@ describe("the executor's process", () => {
     const { value } = await parent.stdout.getReader().read();
     const tag = Buffer.from(value!).toString().trim();
     expect(tag).toStartWith("SKEIN_CALL=");
-    const family = [...new Set([...descendantsOf(parent.pid), ...familyMembers({ root: null, envTag: tag })])];
-    expect(family.length).toBeGreaterThanOrEqual(6);
+    const findFamily = () => [...new Set([...descendantsOf(parent.pid), ...familyMembers({ root: null, envTag: tag })])];
+    // A process between fork and exec has not its own environment yet.
+    await until(() => findFamily().length >= 6);
+    const family = findFamily();
     parent.kill("SIGKILL");
     await parent.exited;
     await until(() => family.every((pid) => !isAlive(pid)));

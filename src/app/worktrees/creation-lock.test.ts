@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processStartTime } from "../../kit/process/processes.ts";
-import { Fault } from "../../protocol/api/error.ts";
+import type { Fault } from "../../protocol/api/error.ts";
 import { withCreationLock } from "./creation-lock.ts";
 
 const path = "/project/.skein/worktrees/feat";

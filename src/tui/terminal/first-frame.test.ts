@@ -8,30 +8,30 @@ const opened: UpdateMessage = { type: "opened", session: null, blocks: [], turns
 function frames() {
   let drawn = 0;
   const frame = createFirstFrame(() => (drawn += 1));
-  return { ...frame, drawn: () => drawn };
+  return { frame, drawn: () => drawn };
 }
 
 test("nothing is drawn before the first session is read, and everything after it", () => {
-  const { onMessage, drawn, close } = frames();
-  onMessage(history);
+  const { frame, drawn } = frames();
+  frame.onMessage(history);
   expect(drawn()).toBe(0);
-  onMessage(opened);
-  onMessage(history);
+  frame.onMessage(opened);
+  frame.onMessage(history);
   expect(drawn()).toBe(2);
-  close();
+  frame.close();
 });
 
 test("a key is drawn at once, also while the session is being read", () => {
-  const { onMessage, drawn, close } = frames();
-  onMessage({ type: "key", key: { name: "a", text: "a" }, now: 0 });
+  const { frame, drawn } = frames();
+  frame.onMessage({ type: "key", key: { name: "a", text: "a" }, now: 0 });
   expect(drawn()).toBe(1);
-  close();
+  frame.close();
 });
 
 test("a session that takes long to read does not keep the screen empty", async () => {
-  const { onMessage, drawn } = frames();
-  onMessage(history);
+  const { frame, drawn } = frames();
+  frame.onMessage(history);
   while (drawn() === 0) await Bun.sleep(5);
-  onMessage(history);
+  frame.onMessage(history);
   expect(drawn()).toBe(2);
 });
