@@ -7,7 +7,7 @@ import type { ShadowRepository } from "../git.ts";
 import type { FileStatus, KeptDirectory, WatchedPath } from "./kept-tree.ts";
 
 /** Another version can't read the file, and git takes the first snapshot. */
-const format = 1;
+const format = 2;
 
 export type KeptContent = { root: KeptDirectory; watched: readonly WatchedPath[] };
 

@@ -208,3 +208,18 @@ test("a stored tree is not used if it is damaged, of other rules, or if its repo
   expect(existsSync(join(shadow, "objects"))).toBe(true);
   expect(commands).toContain("write-tree");
 });
+
+test("a new transcript needs no git, in a project with and without other files in .skein", async () => {
+  for (const other of [".skein/config.jsonc", "elsewhere"]) {
+    using temp = testProject();
+    temp.write(other, "{}\n");
+    temp.write(".skein/sessions/first.jsonl", "{}\n");
+    const { commands, check, restart } = await storedSnapshots(temp);
+    temp.write(".skein/sessions/second.jsonl", "{}\n");
+    await check("before the turn");
+    temp.write(".skein/sessions/third.jsonl", "{}\n");
+    await restart();
+    await check("in the next process");
+    expect({ other, commands }).toEqual({ other, commands: [] });
+  }
+});

@@ -2,6 +2,7 @@
 import { accessSync, closeSync, constants, lstatSync, openSync, readdirSync, readSync, type Stats } from "node:fs";
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { absoluteBytes, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
+import { transcriptDirectory } from "./shadow.ts";
 import { fastPath, join, KeptTree, settledStatus, toText, typeOf, watchPath, type KeptDirectory, type WatchedPath } from "./kept-tree.ts";
 
 /** In a bigger project it takes git less time to look at all files. */
@@ -120,8 +121,9 @@ function readEntry(shadow: ShadowRepository, { directory, path, name }: Entry, {
   const entryPath = join(path, name);
   const stat = statusAt(shadow, entryPath);
   const file = directory.files.get(name);
-  // skein creates and removes placeholders in the project's own repository, so its status is never settled.
-  if (stat !== null && entryPath === ".git") {
+  // skein creates and removes placeholders in the project's own repository, so its status is never settled. Every run adds a
+  // transcript, and asking git about each of them would cost more than the snapshot.
+  if (stat !== null && (entryPath === ".git" || `/${entryPath}`.endsWith(transcriptDirectory))) {
     directory.others.set(name, typeOf(stat));
     return true;
   }

@@ -16,6 +16,9 @@ export function shadowRepository(location: ShadowLocation, project: string): Sha
   return { git: location.git, dir: join(location.root, `${name}.git`), project };
 }
 
+/** The transcripts below a project. No snapshot stores them. */
+export const transcriptDirectory = "/.skein/sessions";
+
 type FileAccess = { makeDirectory: (path: string) => void; writeText: (path: string, text: string) => void };
 
 /** For a repository in the data directory, which may be a link of the user. */

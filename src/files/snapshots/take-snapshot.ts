@@ -21,7 +21,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import { bigFileBytes, bigFileMode, BigFiles } from "./big-files.ts";
 import { absoluteBytes, excludeFile, runGit, splitAtNul, tryGit, type ShadowRepository } from "../git.ts";
 import type { TakenSnapshot } from "./load-kept-tree.ts";
-import { prepareShadow } from "./shadow.ts";
+import { prepareShadow, transcriptDirectory } from "./shadow.ts";
 
 export type SnapshotOptions = {
   /** Absolute paths of directories that are never stored. */
@@ -88,7 +88,7 @@ export function excludesOf(project: string, leaveOut: readonly string[]): string
   const fromFile = file === null ? [] : [`--exclude-from=${file}`];
   return [
     "--exclude-per-directory=.gitignore",
-    "--exclude=**/.skein/sessions/",
+    `--exclude=**${transcriptDirectory}/`,
     "--exclude=.git-moved-by-skein-*",
     ...ownDirectories,
     ...fromFile,
