@@ -5,6 +5,7 @@ import type { RetentionPort } from "../engine/upkeep/retention.ts";
 import { directorySize } from "../kit/files/directory-size.ts";
 import { readRegularFile } from "../kit/files/safe-file.ts";
 import type { AppContext } from "./app-context.ts";
+import { removeOldTemps } from "./executors/scratch-directory.ts";
 
 const defaultAfterMs = 30 * 86_400_000;
 const removedSuffix = ".removed";
@@ -36,6 +37,7 @@ export function createRetentionPort({ paths, config }: AppContext): RetentionPor
         return [{ directory, project }];
       });
     },
+    removeOldTemps: () => removeOldTemps(paths.data),
     sizeOf: (directory) => directorySize(directory).bytes,
     async removeSnapshots(directory, isUsed) {
       const moved = directory.endsWith(removedSuffix) ? directory : `${directory}.${crypto.randomUUID()}${removedSuffix}`;

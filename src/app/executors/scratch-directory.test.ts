@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeScratchLeftovers } from "./scratch-directory.ts";
+import { removeOldTemps, removeScratchLeftovers, sessionTemps } from "./scratch-directory.ts";
 
 test("old directories of ended processes are removed, with work directories that have no permissions", () => {
   const data = mkdtempSync(join(tmpdir(), "skein-scratch-"));
@@ -25,5 +25,21 @@ test("old directories of ended processes are removed, with work directories that
   utimesSync(recent, old, old);
   removeScratchLeftovers(data);
   expect(existsSync(data)).toBe(false);
+  rmSync(data, { recursive: true, force: true });
+});
+
+test("temporary directories of sessions are removed a week after their last use", () => {
+  const data = mkdtempSync(join(tmpdir(), "skein-temps-"));
+  removeOldTemps(data); // there is none yet
+  const makeTemp = (session: string, days: number): string => {
+    const files = join(sessionTemps(data), session, "files");
+    mkdirSync(files, { recursive: true });
+    const usedAt = new Date(Date.now() - days * 86_400_000);
+    utimesSync(files, usedAt, usedAt);
+    return files;
+  };
+  const [old, recent] = [makeTemp("old", 8), makeTemp("recent", 6)];
+  removeOldTemps(data);
+  expect([existsSync(old), existsSync(recent)]).toEqual([false, true]);
   rmSync(data, { recursive: true, force: true });
 });

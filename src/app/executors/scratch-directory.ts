@@ -1,6 +1,6 @@
 // Private directories of one process: input and output of git, files of a probe, homes of sandboxes that store nothing. They
 // are below the data directory, which is hidden from tools. In /tmp, tools that may write /tmp could put links there.
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processStartTime } from "../../kit/process/processes.ts";
@@ -38,6 +38,23 @@ function isLeftover(parent: string, name: string): boolean {
   const [pid, startTime] = name.split("-");
   const age = Date.now() - statSync(join(parent, name)).mtimeMs;
   return age > minAgeMs && processStartTime(Number(pid)) !== startTime;
+}
+
+/** The temporary directories of sessions, by the id of the topmost one. */
+export function sessionTemps(data: string): string {
+  return join(data, "tmp");
+}
+
+const maxTempAgeMs = 7 * 24 * 3_600_000;
+
+/** Removes the temporary directories that no turn has used for a week. */
+export function removeOldTemps(data: string): void {
+  const parent = sessionTemps(data);
+  const names = existsSync(parent) ? readdirSync(parent) : [];
+  for (const name of names) {
+    const usedAt = statSync(join(parent, name, "files"), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - usedAt > maxTempAgeMs) removePrivateDirectory(join(parent, name));
+  }
 }
 
 /** A directory that can't be removed is left for a later attempt. */

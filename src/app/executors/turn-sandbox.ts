@@ -1,6 +1,6 @@
 // Builds the sandbox of a turn: its rules, private directories, placeholders and guards. Starts executors in it, and builds the
 // command for external CLIs. Loaded with the first tool call, or while the model answers.
-import { mkdirSync, readdirSync, realpathSync, statSync, utimesSync } from "node:fs";
+import { mkdirSync, realpathSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxedCommand, SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import { startExecutor, type StartedExecutor } from "../../executor/client.ts";
@@ -27,7 +27,7 @@ import {
   type SandboxedTurn,
   supportFor,
 } from "./sandbox-scope.ts";
-import { createScratchDirectory, makeAccessible, removePrivateDirectory } from "./scratch-directory.ts";
+import { createScratchDirectory, makeAccessible, removePrivateDirectory, sessionTemps } from "./scratch-directory.ts";
 import { addToolDirectories } from "./tool-directories.ts";
 
 export type Cleanup = () => void;
@@ -39,8 +39,6 @@ type SandboxDeps = {
   /** The port of the sandbox that stays open, for the tools of skein. */
   port?: number | undefined;
 };
-
-const maxTempAgeMs = 7 * 24 * 3_600_000;
 
 /** The guards must be started after it. */
 export async function startTurnExecutor(
@@ -138,27 +136,17 @@ function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {
   return { session: root, nesting };
 }
 
-/** The directories stay for the session's next turn; unused ones are removed after a week. Each executor has its own `copies`. */
+/** The directories stay for the session's next turn; the daily removal takes unused ones. Each executor has its own `copies`. */
 function makeTemp(
   ctx: AppContext,
   { root, policy, project, directory }: SandboxedTurn,
   cleanups: Cleanup[],
 ): { temp: string; copies: string } {
-  const tempRoot = join(ctx.paths.data, "tmp");
-  const parent = ctx.ephemeral ? createScratchDirectory(ctx.paths.data) : join(tempRoot, root);
+  const parent = ctx.ephemeral ? createScratchDirectory(ctx.paths.data) : join(sessionTemps(ctx.paths.data), root);
   cleanups.push(() => (ctx.ephemeral ? removePrivateDirectory(parent) : makeAccessible(parent)));
   const temp = join(parent, "files");
   const copies = join(parent, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16));
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
   utimesSync(temp, new Date(), new Date());
-  if (!ctx.ephemeral) setTimeout(() => removeOldTemps(tempRoot), 0).unref();
   return { temp: realpathSync(temp), copies: realpathSync(copies) };
-}
-
-function removeOldTemps(tempRoot: string): void {
-  for (const name of readdirSync(tempRoot)) {
-    const directory = join(tempRoot, name);
-    const usedAt = statSync(join(directory, "files"), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - usedAt > maxTempAgeMs) removePrivateDirectory(directory);
-  }
 }

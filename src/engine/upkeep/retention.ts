@@ -15,6 +15,8 @@ export type RetentionPort = {
   returnDay: () => void;
   /** Snapshot directories that were not used for that long, with their projects. */
   oldSnapshots: (olderThanMs: number) => { directory: string; project: string }[];
+  /** Removes the temporary directories that no session has used for a week. */
+  removeOldTemps: () => void;
   sizeOf: (directory: string) => number;
   /** Removes a directory of `oldSnapshots`, unless `isUsed` is true after the directory was moved away. */
   removeSnapshots: (directory: string, isUsed: () => Promise<boolean>) => Promise<boolean>;
@@ -126,6 +128,7 @@ const warningText = (error: unknown) => `old data could not be removed: ${messag
 
 /** Removes one session after the other until the time is over. */
 async function removeExpired(deps: EngineDeps, retention: RetentionPort): Promise<void> {
+  retention.removeOldTemps();
   const store = await deps.store();
   const archivedBefore = Date.now() - retention.afterMs;
   const archived = await store.listSessions({ project: null, archived: true, subSessions: true });
