@@ -5,7 +5,6 @@ import type { AppOverrides } from "./cli/parse/command.ts";
 import type { ProcessContext } from "./app/process-context.ts";
 import type { Api } from "./protocol/api/api.ts";
 import type { EnclosingSession } from "./protocol/api/policy.ts";
-import { createProcessSocket, passToHub } from "./process-socket.ts";
 
 if (process.argv[2] === "__executor") {
   const sandbox = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
@@ -26,36 +25,25 @@ if (process.argv[2] === "__executor") {
 }
 
 async function main(argv: string[]): Promise<number> {
-  const [{ currentDirectory, createCommandContext }, { runCli }, { warningText }, { version }, { findEnclosingSession }] =
-    await Promise.all([
-      import("./cli/terminal/command-context.ts"),
-      import("./cli/cli.ts"),
-      import("./cli/print/print-fault.ts"),
-      import("./version.ts"),
-      import("./sandbox/enclosing-session.ts"),
-    ]);
-  const { findPaths, findProject } = await import("./config/paths.ts");
-  const cwd = currentDirectory();
+  const path = await import("./run-path.ts");
+  const { findPaths, findProject, version } = path;
+  const cwd = path.currentDirectory();
   const { home, state } = findPaths(process.env, cwd);
   const openApis = new Set<Api>();
   const startedAt = Date.now();
-  const warn = (message: string): void => ctx.err.write(warningText(message));
-  const socket = createProcessSocket({ stateDir: state, version, startedAt, createApi: () => openApi({ lenient: true }), warn });
+  const warn = (message: string): void => ctx.err.write(path.warningText(message));
+  const socket = path.createProcessSocket({ stateDir: state, version, startedAt, createApi: () => openApi({ lenient: true }), warn });
   let processContext: ProcessContext | null = null;
   let enclosing: EnclosingSession | null | undefined;
-  const enclosingSession = () => (enclosing === undefined ? (enclosing = findEnclosingSession(process.env)) : enclosing);
+  const enclosingSession = () => (enclosing === undefined ? (enclosing = path.findEnclosingSession(process.env)) : enclosing);
 
   const openApi = async (overrides: AppOverrides = {}): Promise<Api> => {
-    const [{ createApp }, { createProcessContext }] = await Promise.all([
-      import("./app/create-app.ts"),
-      import("./app/process-context.ts"),
-    ]);
-    processContext ??= createProcessContext({ ...socket, startedAt, enclosingSession });
+    processContext ??= path.createProcessContext({ ...socket, startedAt, enclosingSession });
     // Inside a session our configuration can't be read. That must not hide the error that no turn can start there.
     const isInside = enclosingSession()?.nesting === false;
     const caller = { directory: overrides.cwd ?? cwd, ...(overrides.trust === undefined ? {} : { trust: overrides.trust }) };
-    const leaveToHub = (session: string) => passToHub({ ...ctx, env: overrides.env ?? process.env }, caller, session);
-    const api = createApp({
+    const leaveToHub = (session: string) => path.passToHub({ ...ctx, env: overrides.env ?? process.env }, caller, session);
+    const api = path.createApp({
       ...(overrides.continuesTurns === true ? {} : { leaveToHub }),
       env: overrides.env ?? process.env,
       cwd: overrides.cwd ?? cwd,
@@ -74,7 +62,7 @@ async function main(argv: string[]): Promise<number> {
     return openedApi;
   };
 
-  const ctx = createCommandContext({
+  const ctx = path.createCommandContext({
     version,
     cwd,
     home,
@@ -83,11 +71,11 @@ async function main(argv: string[]): Promise<number> {
     state,
     selfCommand: selfCommand(),
     enclosingSession,
-    externalAgentNames: async () => (await import("./app/agents/external-agents.ts")).externalAgentNames,
+    externalAgentNames: async () => path.externalAgentNames,
     exit: (code) => process.exit(code),
     api: openApi,
   });
-  const code = await runCli(argv, ctx);
+  const code = await path.runCli(argv, ctx);
   // Watchers in other processes are disconnected first: they read the rest from the store.
   await socket.close();
   await Promise.all([...openApis].map((api) => api.close()));
@@ -96,7 +84,7 @@ async function main(argv: string[]): Promise<number> {
 
 /** Prints an error that no command has caught. */
 async function reportError(error: unknown): Promise<number> {
-  const { printFault } = await import("./cli/print/print-fault.ts");
+  const { printFault } = await import("./run-path.ts");
   return printFault(error, { env: process.env, write: (text) => writeSync(2, text) });
 }
 

@@ -59,8 +59,9 @@ const mayImport: Record<string, string[]> = {
     "version",
   ],
   version: [],
-  // main finds the project before the app is created; re-executed, it is the executor, the launcher or the token counter
-  main: ["protocol", "kit", "cli", "process-socket", "app", "version", "config", "executor", "sandbox", "files"],
+  // re-executed, main is the executor, the launcher, the packer or the token counter
+  main: ["protocol", "cli", "app", "run-path", "executor", "sandbox", "files"],
+  "run-path": ["cli", "process-socket", "app", "version", "config", "models", "sandbox"],
   "process-socket": ["protocol", "hub", "app"],
 };
 

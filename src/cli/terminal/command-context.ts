@@ -1,6 +1,5 @@
 // Creates the command context of the real process: streams, terminal and signals. The entry provides the Api.
 import { fstatSync, statSync, write, writeSync } from "node:fs";
-import { promisify } from "node:util";
 import { LiveRegion } from "./live-region.ts";
 import { safeForTerminal } from "../../kit/text/terminal-text.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
@@ -154,14 +153,18 @@ function writeAll(fd: number, text: string): void {
   }
 }
 
-const writeAsync = promisify(write);
+/** Resolves with the number of written bytes. `promisify` would load node:util, which each start would pay for. */
+function writeAsync(fd: number, bytes: Uint8Array): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(fd, bytes, 0, bytes.length, null, (error, count) => (error === null ? resolve(count) : reject(error)));
+  });
+}
 
 /** Waits for a slow reader in another thread, so that signals are still handled. */
 async function writeAllAsync(fd: number, bytes: Uint8Array): Promise<void> {
   for (let rest = bytes; rest.length > 0;) {
     try {
-      const { bytesWritten } = await writeAsync(fd, rest, 0, rest.length, null);
-      rest = rest.subarray(bytesWritten);
+      rest = rest.subarray(await writeAsync(fd, rest));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
       await Bun.sleep(1);
