@@ -12,7 +12,7 @@ import type { SpawnTargets } from "../agents/native/tools/spawn-session.ts";
 import { shellAgent } from "../agents/shell.ts";
 import { teamAgent } from "../agents/team/team-agent.ts";
 import { findProject } from "../config/paths.ts";
-import { readProjectState, writeProjectState } from "../config/project-state.ts";
+import { createCurrentSessions, readProjectState, writeProjectState, type CurrentSessions } from "../config/project-state.ts";
 import { createEngine, type EngineDeps } from "../engine/engine.ts";
 import { ensurePlanFile, isPlanFile } from "../files/plan-file.ts";
 import type { GitRunner } from "../files/git.ts";
@@ -61,6 +61,7 @@ export function createApp(options: AppOptions): Api {
     (await import("./worktrees/session-worktrees.ts")).createSessionWorktrees(ctx, { worktrees, git: executors.git }),
   );
   const hooks = createHooks(ctx);
+  const currentSessions = createCurrentSessions(ctx.paths);
   return createEngine({
     ...options.processContext,
     version: options.version,
@@ -82,7 +83,7 @@ export function createApp(options: AppOptions): Api {
     chooseModel: async (agent, name) => (isNative(agent) ? choose(name) : modelFor(agent, name)),
     chooseAgent: createAgentChooser(ctx, names),
     ...plannerPort(ctx),
-    ...projectStatePorts(ctx),
+    ...projectStatePorts(ctx, currentSessions),
     ...transcriptPorts(ctx, executors.tier),
     listFiles: createFileFinder(ctx, executors.git),
     warn: options.warn,
@@ -95,6 +96,7 @@ export function createApp(options: AppOptions): Api {
       createApp({ ...options, ...throwAwayOptions, env, cwd, startedIn: cwd }),
     ),
     close: async () => {
+      currentSessions.flush();
       await Promise.all([executors.settle(), hooks?.settle()]);
       await Promise.all([executors.close(), store.close()]);
     },
@@ -290,11 +292,11 @@ function requireDirectory(directory: string): void {
   });
 }
 
-function projectStatePorts({ paths, ephemeral }: AppContext) {
+function projectStatePorts({ paths, ephemeral }: AppContext, current: CurrentSessions) {
   return {
     projectOf: (directory) => findProject(directory, paths.home),
-    getCurrent: (project) => readProjectState(paths, project).current,
-    setCurrent: (project, current) => (ephemeral ? undefined : writeProjectState(paths, project, { current })),
+    getCurrent: current.get,
+    setCurrent: (project, session) => (ephemeral ? undefined : current.set(project, session)),
     plannerOf: (project, file) => (isPlanFile(project, file) ? readProjectState(paths, project).planning : null),
     ensurePlanFile: async (project) => ensurePlanFile(project),
     setPlanner: (project, planning) => (ephemeral ? undefined : writeProjectState(paths, project, { planning })),

@@ -38,3 +38,33 @@ export function writeProjectState(paths: Paths, project: string, change: Partial
 function stateFile(paths: Paths, project: string): string {
   return join(paths.state, "projects", `${Bun.hash(project).toString(16)}.json`);
 }
+
+/** Late enough for the first request of a run, and before another process can have read the state. */
+const delayMs = 10;
+
+export type CurrentSessions = {
+  get: (project: string) => string | null;
+  set: (project: string, session: string) => void;
+  /** Writes what is not written yet. */
+  flush: () => void;
+};
+
+/** Writes the current session of a project a moment after it was set, because a run sets it before its first request. */
+export function createCurrentSessions(paths: Paths): CurrentSessions {
+  const unwritten = new Map<string, string>();
+  let timer: Timer | null = null;
+  const flush = (): void => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    for (const [project, current] of unwritten) writeProjectState(paths, project, { current });
+    unwritten.clear();
+  };
+  return {
+    get: (project) => unwritten.get(project) ?? readProjectState(paths, project).current,
+    set(project, session) {
+      unwritten.set(project, session);
+      timer ??= setTimeout(flush, delayMs);
+    },
+    flush,
+  };
+}

@@ -1,7 +1,7 @@
 // The private socket of a process that runs turns. Its leases name the socket, so that other processes of the same user
 // can watch, steer and stop its turns. Sockets of exited processes are removed.
 import { readdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { processStartTime } from "../kit/process/processes.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { AcceptConnection, Connection, Listener, FrameHandler } from "../protocol/connection/connection.ts";
@@ -25,7 +25,7 @@ export function listenPrivateSocket(address: string, accept: AcceptConnection): 
   const directory = dirname(address);
   createPrivateDirectory(directory);
   const listener = listenUnix(address, accept);
-  removeStaleSockets(directory).catch(() => {}); // the next process tries again
+  removeStaleSockets(directory, basename(address)).catch(() => {}); // the next process tries again
   return {
     close() {
       listener.close();
@@ -35,9 +35,9 @@ export function listenPrivateSocket(address: string, accept: AcceptConnection): 
 }
 
 /** A pid that does not exist here may exist in another container. So only a socket that refuses connections is removed. */
-async function removeStaleSockets(directory: string): Promise<void> {
+async function removeStaleSockets(directory: string, own: string): Promise<void> {
   const isStale = (name: string) => processStartTime(Number(/^(\d+)-[0-9a-f]+\.sock$/.exec(name)?.[1] ?? process.pid)) === null;
-  for (const name of readdirSync(directory).filter(isStale)) {
+  for (const name of readdirSync(directory).filter((other) => other !== own && isStale(other))) {
     const path = join(directory, name);
     try {
       (await connectUnix(path, () => ({ receive: () => {}, closed: () => {} }))).close("only checks whether it is open");

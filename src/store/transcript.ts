@@ -114,8 +114,10 @@ export async function readLineKeys(path: string): Promise<{ keys: Set<string>; b
 
 const appending = constants.O_RDWR | constants.O_APPEND;
 
+/** Most files are new, and a status costs less than an exception. */
 function openExisting(path: string): number | null {
   try {
+    if (!exists(path)) return null;
     return openSafely(path, appending);
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;

@@ -33,6 +33,7 @@ export function spentBy(db: Db, sessions: readonly string[]): Spent {
 
 /** Reads turns from their rows, each with the spending of the sub-sessions that ran while it did. */
 export function readTurns(db: Db, rows: readonly TurnRow[]): Turn[] {
+  if (rows.length === 0) return [];
   const sessions = JSON.stringify([...new Set(rows.map((row) => row.session_id))]);
   const subTurns = db.rows<SpentRow & { root: string; started_at: number }>`
     with recursive subtree (root, id) as (

@@ -14,7 +14,7 @@ import { assignments, columnsAndValues, toColumns } from "../rows/columns.ts";
 import { queueAt } from "../rows/control-rows.ts";
 import { idOf } from "../rows/node-row.ts";
 import { sessionAt } from "../rows/session-row.ts";
-import { addSpent, asStarted, selectTurns, turnColumns, type TurnRow } from "../rows/turn-row.ts";
+import { addSpent, asStarted, selectTurns, toTurn, turnColumns, type TurnRow } from "../rows/turn-row.ts";
 import { indexSome } from "../search/search.ts";
 import { claimedNativeId, findCliSession } from "./cli-sessions.ts";
 import { closeStarted, consumePending, dropContinuations, insertPending, pendingTurn } from "../control/pending-turns.ts";
@@ -38,7 +38,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Promise<WriteRe
     const seq = target.seq;
     const promptEvent = prompt && addNode(db, target, { n, id }, prompt).event;
     const queueEvent = fromQueue === undefined ? null : takeQueuedPrompt(db, target, fromQueue);
-    const value = turnAt(db, n);
+    const value = newTurnAt(db, n);
     const session = sessionAt(requireSession(db, target.id), value.parent, at);
     const started = toEvent({ seq, session: target.id, turn: id, at }, { type: "turn.started", turn: asStarted(value), session });
     return { value, cliSession, events: [started, promptEvent, queueEvent].filter((event) => event !== null) };
@@ -183,7 +183,16 @@ function takeQueuedPrompt(db: Db, target: WriteTarget, id: string): DurableEvent
 }
 
 function turnAt(db: Db, n: number): Turn {
-  return readTurns(db, db.rows<TurnRow>`${selectTurns} where t.n = ${n}`)[0]!;
+  return readTurns(db, [turnRowAt(db, n)])[0]!;
+}
+
+/** A turn that has just started has no turns below it. */
+function newTurnAt(db: Db, n: number): Turn {
+  return toTurn(turnRowAt(db, n));
+}
+
+function turnRowAt(db: Db, n: number): TurnRow {
+  return db.row<TurnRow>`${selectTurns} where t.n = ${n}`!;
 }
 
 // --- events -----------------------------------------------------------------------------------------------
