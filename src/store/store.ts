@@ -69,7 +69,7 @@ export type Store = {
   /** Stores the ids of the file snapshots before and after a running turn. */
   saveTurnFiles: (lease: Lease, turn: string, files: TurnFiles) => Promise<void>;
   /** Stores the snapshots around calls of a running turn. Replaces the record with the same `first`. */
-  saveCallFiles: (lease: Lease, turn: string, files: CallFiles) => Promise<void>;
+  saveCallFiles: (lease: Lease, turn: string, ...records: CallFiles[]) => Promise<void>;
 
   // --- worktrees of sessions; their records outlive the sessions --------------------------------------------
   /** Null if there is none of that name. */

@@ -3,6 +3,7 @@
 import { resolve, relative, sep } from "node:path";
 import { realPath, resolveLinks } from "../../kit/files/path-status.ts";
 import type { Clock } from "../../kit/flow/clock.ts";
+import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { toolsByLevel } from "../../protocol/api/policy.ts";
 import { fileChangingTools, mayChangeFiles } from "../../protocol/api/tool-table.ts";
 import type { CallFiles } from "../../protocol/tree/file-changes.ts";
@@ -12,6 +13,9 @@ import type { TurnSnapshots } from "./report-snapshots.ts";
 
 /** A call waits at most this long for the snapshot before it. */
 export const maxCallDelayMs = 250;
+
+/** A model that answers at once has the record of its last calls written with the next one, as one transaction. */
+const maxWriteDelayMs = 20;
 
 export type FileRecorder = {
   /** Records the files before the turn, once. Never rejects. */
@@ -58,6 +62,9 @@ class TurnFileRecorder implements FileRecorder {
   #current: string | null = null;
   #open: OpenCalls | null = null;
   #pending: PendingSnapshot | null = null;
+  /** Records with the files after their calls. They are written with the next record, or by the timer. */
+  #unsaved: CallFiles[] = [];
+  #writeTimer: Timer | null = null;
 
   constructor(snapshots: TurnSnapshots, turn: RecordedTurn, options: RecorderOptions) {
     this.#snapshots = snapshots;
@@ -84,7 +91,7 @@ class TurnFileRecorder implements FileRecorder {
     await this.#pending?.done;
     const after = mayHaveChanged ? await this.#take() : before;
     // The calls of a stopped turn have no result.
-    if (this.#open !== null) await this.#save({ ...this.#open.files, after, endedAt: Date.now() });
+    await this.#save(...(this.#open === null ? [] : [{ ...this.#open.files, after, endedAt: Date.now() }]));
     await this.#turn.store.saveTurnFiles(this.#turn.lease, this.#options.turn, { project: this.#options.project, before, after });
     // The end of the turn does not wait for it.
     void this.#snapshots.save(this.#options.project);
@@ -150,21 +157,26 @@ class TurnFileRecorder implements FileRecorder {
     this.#open = null;
     const files = { ...open.files, last: node.id, endedAt: Date.now() };
     const pending: PendingSnapshot = { files, done: Promise.resolve(), isOver: false, isAbandoned: false };
-    // A failed snapshot or write leaves the record without `after`: the files at that node are then unknown.
+    // A failed snapshot leaves the record without `after`: the files at that node are then unknown.
     pending.done = this.#takeAfter(pending).catch(() => {});
     this.#pending = pending;
   }
 
   async #takeAfter(pending: PendingSnapshot): Promise<void> {
+    await yieldToEventLoop(); // the agent sends its next request first
     const after = await this.#take();
     if (pending.isAbandoned) return;
     this.#current = after;
     pending.isOver = true;
-    await this.#save({ ...pending.files, after });
+    this.#unsaved.push({ ...pending.files, after });
+    this.#writeTimer ??= setTimeout(() => void this.#save().catch(() => {}), maxWriteDelayMs);
   }
 
-  #save(files: CallFiles): Promise<void> {
-    return this.#turn.store.saveCallFiles(this.#turn.lease, this.#options.turn, files);
+  async #save(...records: CallFiles[]): Promise<void> {
+    if (this.#writeTimer !== null) clearTimeout(this.#writeTimer);
+    this.#writeTimer = null;
+    const all = [...this.#unsaved.splice(0), ...records];
+    if (all.length > 0) await this.#turn.store.saveCallFiles(this.#turn.lease, this.#options.turn, ...all);
   }
 }
 

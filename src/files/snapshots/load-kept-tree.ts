@@ -12,6 +12,8 @@ export type TakenSnapshot = {
   tree: string;
   /** The time before git read the first file. */
   startedAt: number;
+  /** The rules of the project's own repository, as they were before git read them. */
+  rules: WatchedPath;
   /** Arguments of `git ls-files` that leave out ignored files. */
   excludes: readonly string[];
   /** Whether the shadow's index is still that of the tree. */
@@ -24,7 +26,7 @@ export async function loadKeptTree(shadow: ShadowRepository, snapshot: TakenSnap
   const lines = splitAtNul(await runGit(shadow, ["ls-tree", "-r", "-z", snapshot.tree]));
   const root = createDirectory(null);
   for (const line of lines) addFile(root, line);
-  const watched = [watchPath(absoluteBytes(shadow, ".git/info/exclude"), "content")];
+  const watched = [snapshot.rules];
   for (const path of await openDirectories(shadow, snapshot.excludes)) {
     const marker = watchPath(absoluteBytes(shadow, `${path}/.git`), "existence");
     // A directory with its own `.git` is another repository, which is not stored.
@@ -34,6 +36,14 @@ export async function loadKeptTree(shadow: ShadowRepository, snapshot: TakenSnap
   const isLoaded = await readStatus(shadow, { root, watched, startedAt: snapshot.startedAt });
   if (!isLoaded || !snapshot.isCurrent()) return null;
   return new KeptTree(shadow, { root, watched }, (paths) => findStored(shadow, snapshot.excludes, paths));
+}
+
+/** A status that no file has stands for rules that may have changed after it was read. Then git takes the next snapshot, too. */
+export function watchRules(shadow: ShadowRepository, now: number): WatchedPath {
+  const path = absoluteBytes(shadow, ".git/info/exclude");
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  const isSettled = stat === undefined || settledStatus(stat, now) !== null;
+  return isSettled ? watchPath(path, "content") : { path, by: "content", status: "unsettled" };
 }
 
 /** The number of files in the shadow's index, from its header: a signature, a version and the number, of four bytes each. */

@@ -20,7 +20,7 @@ import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { bigFileBytes, bigFileMode, BigFiles } from "./big-files.ts";
 import { absoluteBytes, excludeFile, runGit, splitAtNul, tryGit, type ShadowRepository } from "../git.ts";
-import type { TakenSnapshot } from "./load-kept-tree.ts";
+import { watchRules, type TakenSnapshot } from "./load-kept-tree.ts";
 import { prepareShadow, transcriptDirectory } from "./shadow.ts";
 
 export type SnapshotOptions = {
@@ -41,6 +41,7 @@ export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOp
   const index = join(shadow.dir, "index");
   const excludes = excludesOf(shadow.project, options.leaveOut);
   const startedAt = Date.now();
+  const rules = watchRules(shadow, startedAt);
   const changed = await runGit(shadow, ["ls-files", "-t", "-z", "-o", "-m", "-d", ...excludes], { signal: options.signal });
   const big = new BigFiles(shadow.dir);
   const lines = splitAtNul(changed);
@@ -48,7 +49,7 @@ export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOp
   const innerRepositories = lines.filter((line) => line.endsWith("/")).map((line) => line.slice(2, -1));
   const lastTree = isEmpty(changes) && !options.areRulesChanged ? savedTree(shadow.dir, index) : null;
   const snapshotOf = (tree: string): Snapshot => {
-    return { tree, innerRepositories, startedAt, excludes, isCurrent: () => savedTree(shadow.dir, index) === tree };
+    return { tree, innerRepositories, startedAt, rules, excludes, isCurrent: () => savedTree(shadow.dir, index) === tree };
   };
   if (lastTree !== null) return snapshotOf(lastTree);
 

@@ -13,8 +13,14 @@ export class Sql {
   }
 }
 
+/** The texts of templates, as they are without fragments. A statement that was built anew would be hashed again at each use. */
+const texts = new WeakMap<TemplateStringsArray, string>();
+
 /** Joins a template to a statement. An `Sql` value is inserted as text, any other value becomes a parameter. */
 export function sql(strings: TemplateStringsArray, ...values: (SqlValue | Sql)[]): Sql {
+  const hasFragment = values.some((value) => value instanceof Sql);
+  const known = hasFragment ? undefined : texts.get(strings);
+  if (known !== undefined) return new Sql(known, values as SqlValue[]);
   let text = strings[0]!;
   const params: SqlValue[] = [];
   for (let index = 0; index < values.length; index += 1) {
@@ -23,5 +29,6 @@ export function sql(strings: TemplateStringsArray, ...values: (SqlValue | Sql)[]
     else params.push(value);
     text += (value instanceof Sql ? value.text : "?") + strings[index + 1]!;
   }
+  if (!hasFragment) texts.set(strings, text);
   return new Sql(text, params);
 }

@@ -12,13 +12,17 @@ export async function saveTurnFiles(db: Db, lease: Lease, turn: string, { projec
   });
 }
 
-export async function saveCallFiles(db: Db, lease: Lease, turn: string, files: CallFiles): Promise<void> {
-  const { first, last, project, before, after, paths, startedAt, endedAt } = files;
+/** Several records are one transaction. */
+export async function saveCallFiles(db: Db, lease: Lease, turn: string, ...records: CallFiles[]): Promise<void> {
   await db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
-    db.run`
-      insert or replace into call_files (first, turn, last, project, before, after, paths, started_at, ended_at)
-      values (${first}, ${n}, ${last}, ${project}, ${before}, ${after}, ${paths && JSON.stringify(paths)}, ${startedAt}, ${endedAt})`;
+    for (const { first, last, project, before, after, paths, startedAt, endedAt } of records)
+      // The columns with an index never change.
+      db.run`
+        insert into call_files (first, turn, last, project, before, after, paths, started_at, ended_at)
+        values (${first}, ${n}, ${last}, ${project}, ${before}, ${after}, ${paths && JSON.stringify(paths)}, ${startedAt}, ${endedAt})
+        on conflict (first) do update
+        set last = excluded.last, before = excluded.before, after = excluded.after, paths = excluded.paths, ended_at = excluded.ended_at`;
   });
 }
 
