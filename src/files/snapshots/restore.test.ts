@@ -1,3 +1,4 @@
+import { Glob } from "bun";
 import { expect, test } from "bun:test";
 import {
   chmodSync,
@@ -9,6 +10,7 @@ import {
   readlinkSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -124,6 +126,26 @@ test("a file that changed since the snapshot is not overwritten", async () => {
   temp.write("a", "22");
   const second = await temp.take();
   temp.write("a", "333");
-  expect(temp.snapshots.restore(temp.project, second, first)).rejects.toThrow("could not be restored");
+  await expect(temp.snapshots.restore(temp.project, second, first)).rejects.toThrow("could not be restored");
   expect(readFileSync(join(temp.project, "a"), "utf8")).toBe("333");
+});
+
+test("a file that is as old as git's index is restored, but not if its content changed since", async () => {
+  using temp = testProject();
+  const file = join(temp.project, "a");
+  temp.write("a", "1");
+  const first = await temp.take();
+  temp.write("a", "2");
+  const second = await temp.take();
+  const [index] = [...new Glob("**/index").scanSync({ cwd: temp.data, absolute: true })];
+  const { mtime } = lstatSync(file);
+  utimesSync(index!, mtime, mtime);
+  writeFileSync(file, "3");
+  utimesSync(file, mtime, mtime);
+  await expect(temp.snapshots.restore(temp.project, second, first)).rejects.toThrow("could not be restored");
+  expect(readFileSync(file, "utf8")).toBe("3");
+  writeFileSync(file, "2");
+  utimesSync(file, mtime, mtime);
+  await temp.snapshots.restore(temp.project, second, first);
+  expect(readFileSync(file, "utf8")).toBe("1");
 });

@@ -8,6 +8,9 @@ import { rawChanges, type RawChange } from "./snapshot-diff.ts";
 import { absoluteBytes, readablePath, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
 import { copyIndex } from "./take-snapshot.ts";
 
+/** Longer than the steps of a file's time, 10 ms at most. */
+const fileTimeTickMs = 20;
+
 export type RestorePlan = {
   /** The tree that can be restored from `now`. */
   to: string;
@@ -51,13 +54,33 @@ export async function restoreTree(shadow: ShadowRepository, now: string, to: str
   const index = join(shadow.dir, `index.${process.pid}.restore`);
   try {
     if (existsSync(shared)) copyIndex(shared, index);
-    await runGit(shadow, ["read-tree", "-m", "-u", now, to], { index, access: "write" });
+    await updateFiles(shadow, { index, now, to });
     renameSync(index, shared);
   } catch (error) {
     throw new Fault("file-unwritable", `the files could not be restored: ${messageOf(error)}`, { cause: error });
   } finally {
     rmSync(index, { force: true });
     rmSync(`${index}.lock`, { force: true });
+  }
+}
+
+type FileUpdate = { index: string; now: string; to: string };
+
+/**
+ * git refuses a file that was changed in the same tick as its index, because the times can't tell whether its content is known.
+ * Then the index is made again in a later tick, from the content of all files, which also finds a file that really changed.
+ */
+async function updateFiles(shadow: ShadowRepository, { index, now, to }: FileUpdate): Promise<void> {
+  const update = () => runGit(shadow, ["read-tree", "-m", "-u", now, to], { index, access: "write" });
+  try {
+    await update();
+  } catch (error) {
+    if (!messageOf(error).includes("not uptodate")) throw error;
+    await Bun.sleep(fileTimeTickMs);
+    rmSync(index, { force: true });
+    await runGit(shadow, ["read-tree", now], { index });
+    await runGit(shadow, ["update-index", "-q", "--refresh"], { index });
+    await update();
   }
 }
 

@@ -233,6 +233,10 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   completions: [["completions", "tcsh"], /bash, zsh, fish/],
   fork: [["fork", "nope"], /no session "nope"/],
   update: [["update", "now"], /takes no arguments/],
+  blame: [["blame", "nothing.txt"], /no files were recorded/],
+  hooks: [["hooks", "test", "nope"], /there is no hook "nope"/],
+  web: [["web", "--port", "x"], /--port takes a whole number from 1 to 65535/],
+  acp: [["acp", "bogus"], /acp takes login, install/],
   man: [["man", "run"], /takes no arguments/],
 };
 

@@ -39,7 +39,10 @@ function copyCheckout(): string {
   symlinkSync(realpathSync(join(root, "node_modules")), join(directory, "node_modules"));
   const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8")) as { compilerOptions: unknown };
   // Tests are no part of a recipe.
-  const production = { include: ["src", "tools", "bench"], exclude: ["**/*.test.ts", "**/fixtures", "**/conformance", "node_modules"] };
+  const production = {
+    include: ["src", "tools", "bench"],
+    exclude: ["src/web/page", "**/*.test.ts", "**/fixtures", "**/conformance", "node_modules"],
+  };
   writeFileSync(join(directory, "tsconfig.json"), JSON.stringify({ compilerOptions, ...production }));
   return directory;
 }
