@@ -97,6 +97,7 @@ const elsewhere: MethodName[] = [
   "turn.steer",
   "ask.answer",
   "doctor.tryAgents",
+  "mcp.try",
   "files.planRestore",
   "files.restore",
 ];
@@ -202,6 +203,8 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   await ask("usage.report", { by: "model" });
   await ask("store.verify", {});
   await ask("config.set", { key: "max_steps", value: "7" });
+  await ask("mcp.list", {});
+  await ask("mcp.set", { name: "small", server: { command: "true", env: { A_B: "c" } }, scope: "user" });
   for (const row of ["roles.list", "skills.list", "trust.show", "trust.grant", "trust.revoke"] as const)
     await ask(row, { directory: project });
   const plain = ["agents.list", "models.list", "auth.status", "limits.list", "hooks.test", "doctor.check", "health.check"] as const;

@@ -8,7 +8,10 @@ import type { VendorAuth } from "../protocol/api/api.ts";
 import type { Store } from "../store/store.ts";
 import type { CreateTrialApp } from "./agents/try-agents.ts";
 
-type ApiMethodDeps = { store: () => Promise<Store>; executors: Pick<ExecutorProvider, "git" | "containedReader"> };
+type ApiMethodDeps = {
+  store: () => Promise<Store>;
+  executors: Pick<ExecutorProvider, "git" | "containedReader" | "enforced" | "getOwn" | "endOwn">;
+};
 
 export function createApiMethods(
   ctx: AppContext,
@@ -46,6 +49,12 @@ export function createApiMethods(
         cache: paths.cache,
       }),
       schema: async () => (await import("../config/schema.ts")).configSchema(),
+    },
+    mcp: {
+      list: async () => (await import("./mcp/list-servers.ts")).listServers(ctx),
+      set: async ({ name, server, scope }) =>
+        (await import("../config/servers/set-server.ts")).setServer({ paths, project, scope, name, server }),
+      try: async (params) => (await import("./mcp/try-server.ts")).tryServer(ctx, executors, params),
     },
     trust: {
       show: async ({ directory }) => (await import("../config/trust.ts")).trustState(paths, findProject(directory, paths.home)),

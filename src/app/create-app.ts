@@ -41,6 +41,7 @@ import { createExecutors, type ExecutorProvider } from "./executors/executors.ts
 import { createFileFinder } from "./find-files.ts";
 import { createHooks } from "./hooks/create-hooks.ts";
 import { createHistorySource } from "./history-source.ts";
+import { openTurnServers, serversOf } from "./mcp/turn-servers.ts";
 import { createLimitPort, type LimitPort } from "./limit-port.ts";
 import { createRetentionPort } from "./retention-port.ts";
 import { transcriptPorts } from "./transcript-ports.ts";
@@ -198,6 +199,8 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
     skills: (directory, project) => loadSkills(ctx, directory, project),
     spawnTargets: createSpawnTargets(ctx, names.agents),
+    serverNames: ({ mcpServers }) => [...serversOf(ctx, mcpServers).keys()],
+    openServers: (turn) => openTurnServers(ctx, executors, turn),
   });
   const shell = shellAgent({ executor: executors.get, toolEnv, enforced });
   const group = groupAgent({

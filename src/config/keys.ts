@@ -3,6 +3,7 @@
 import { hookKeys } from "./tables/hook-keys.ts";
 import { groupKeys } from "./tables/group-keys.ts";
 import { planKeys } from "./tables/plan-keys.ts";
+import { serverKeys } from "./tables/server-keys.ts";
 import { notifyModes } from "../protocol/api/settings.ts";
 import { policyNames, sandboxModes, toolLevels } from "../protocol/api/policy.ts";
 
@@ -44,6 +45,8 @@ export type KeyEntry = {
   ceiling?: number;
   /** Shown as set or not set, never as its value. A value `$NAME` is read from that variable. */
   secret?: true;
+  /** For a secret map: `${NAME}` is also replaced inside of a text. */
+  hasVariablesInside?: true;
   /** True leaves the key out of `Settings`, because front ends do not need it. */
   isInternal?: true;
   description: string;
@@ -282,6 +285,7 @@ const keyTable = [
   },
   ...hookKeys,
   ...groupKeys,
+  ...serverKeys,
 ] as const satisfies readonly KeyEntry[];
 
 export type ConfigKeyEntry = (typeof keyTable)[number];

@@ -61,6 +61,7 @@ describe("configuration layers", () => {
       providers: {},
       models: {},
       agents: {},
+      mcpServers: {},
     });
     expect(config.warnings).toEqual([]);
     expect(Object.isFrozen(config) && Object.isFrozen(config.values) && Object.isFrozen(config.values.providers)).toBe(true);

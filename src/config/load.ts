@@ -2,6 +2,7 @@
 // It runs before the first request: synchronous, nothing heavy, one stat for a file that does not exist.
 import { join } from "node:path";
 import { Fault } from "../protocol/api/error.ts";
+import { checkServer } from "../protocol/mcp/server-entry.ts";
 import { FileReader } from "../kit/files/file-reader.ts";
 import { coversHosts } from "../kit/flow/host-pattern.ts";
 import { nearestWord } from "../kit/text/nearest-word.ts";
@@ -9,6 +10,7 @@ import { isRecord } from "../kit/text/json.ts";
 import { findKey, findKeyAt, hasSubKeys } from "./find-key.ts";
 import { configKeys, type ConfigKey } from "./keys.ts";
 import type { Paths } from "./paths.ts";
+import { readProjectServers, type ProjectServers } from "./servers/project-servers.ts";
 import { parseConfigText, readConfigText } from "./read-file.ts";
 import { checkValue, jsonFromText } from "./check-value.ts";
 import { buildValues, type ConfigSources, type ConfigValues } from "./values.ts";
@@ -18,6 +20,8 @@ export type Config = {
   /** Dotted key → "default", the file, or `$VARIABLE`. */
   readonly origins: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
+  /** The servers of the project's .mcp.json; null if there are none. */
+  readonly projectServers: ProjectServers | null;
   /** Dotted key → value as it was written. Contains secrets. */
   readonly written: Readonly<Record<string, unknown>>;
 };
@@ -40,17 +44,24 @@ export function loadConfig({ project, env, paths, trusted }: LoadOptions): Confi
   const forbidden = [...projectLayer.keys()].filter((key) => (findKey(key) as ConfigKey).project === "never");
   for (const key of forbidden) projectLayer.delete(key);
   if (forbidden.length > 0) warnings.push(forbiddenWarning(projectFile, forbidden, userFile));
+  const warn = (message: string) => void warnings.push(message);
+  // The file is read before the first question about trust, which hashes the bytes of every file that was parsed.
+  const projectServers = readProjectServers({ project, files, env, isTrusted: () => trusted(files), warn });
   const ignored = addProject(sources, projectLayer, () => trusted(files));
   if (ignored.length > 0) warnings.push(untrustedWarning(projectFile, ignored));
   addEnvironment(sources, env);
-  const warn = (message: string) => void warnings.push(message);
   const values = buildValues(sources, { env, home: paths.home, project, userFile, warn });
+  for (const [name, entry] of Object.entries(values.mcpServers)) {
+    const server = checkServer(entry);
+    if (typeof server === "string") warn(`mcp_servers.${name} ${server}; it is left out`);
+  }
   const entries = [...sources];
   return Object.freeze({
     values,
     origins: Object.freeze(Object.fromEntries(entries.map(([key, { origin }]) => [key, origin]))),
     written: Object.freeze(Object.fromEntries(entries.map(([key, { written }]) => [key, written]))),
     warnings: Object.freeze(warnings),
+    projectServers,
   });
 }
 

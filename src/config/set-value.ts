@@ -23,7 +23,6 @@ export type SetValueOptions = {
   check: (key: string, value: unknown) => void;
 };
 
-/** A trusted project stays trusted, because the user typed the change. */
 export async function setConfigValue(options: SetValueOptions): Promise<{ path: string }> {
   const entry = findKey(options.key);
   if (!entry) throw new Fault("config", `unknown key "${options.key}"`, { hint: unknownKeyHint(options.key) });
@@ -35,12 +34,22 @@ export async function setConfigValue(options: SetValueOptions): Promise<{ path: 
     if (!checked.ok) throw new Fault("config", `"${options.key}" must be ${checked.expected}`);
   }
   options.check(options.key, value);
-  const { paths, project, key } = options;
-  if (options.scope === "user") return { path: await writeValue(paths.userConfig, null, { key, value }) };
+  return changeConfigFile(options, { words: wordsOf(options.key), value });
+}
+
+/** A value by the words of its key; undefined removes it. */
+type ConfigChange = { words: string[]; value: unknown };
+
+/** Writes a checked value. A trusted project stays trusted, because the user typed the change. */
+export async function changeConfigFile(
+  { paths, project, scope }: Pick<SetValueOptions, "paths" | "project" | "scope">,
+  change: ConfigChange,
+): Promise<{ path: string }> {
+  if (scope === "user") return { path: await writeValue(paths.userConfig, null, change) };
   const path = join(project, ".skein", "config.jsonc");
   const files = new FileReader(project);
   const wasTrusted = trustState(paths, project, files).trusted;
-  await writeValue(path, files, { key, value });
+  await writeValue(path, files, change);
   if (!wasTrusted) return { path };
   // Only the typed change is trusted, not a file that appeared meanwhile.
   files.seal();
@@ -49,7 +58,7 @@ export async function setConfigValue(options: SetValueOptions): Promise<{ path: 
 }
 
 /** Changes the file and its bytes in `files`, which is null for the user's own file. Returns its path. */
-async function writeValue(path: string, files: FileReader | null, change: { key: string; value: unknown }): Promise<string> {
+async function writeValue(path: string, files: FileReader | null, change: ConfigChange): Promise<string> {
   const before = readConfigText(path, files);
   const after = await edit(before, path, change);
   if (after === null || after === before) return path;
@@ -71,12 +80,12 @@ async function writeValue(path: string, files: FileReader | null, change: { key:
 }
 
 /** The changed text; null if there is nothing to write. */
-async function edit(before: string | null, path: string, { key, value }: { key: string; value: unknown }): Promise<string | null> {
+async function edit(before: string | null, path: string, { words, value }: ConfigChange): Promise<string | null> {
   if (before !== null) parseConfigText(before, path);
   if (before === null && value === undefined) return null;
   const { applyEdits, modify } = await import("jsonc-parser");
   const text = before === null || isBlank(before) ? `${before?.trimEnd() ?? ""}\n{}\n`.trimStart() : before;
-  const edits = modify(text, wordsOf(key), value, {
+  const edits = modify(text, words, value, {
     formattingOptions: { insertSpaces: true, tabSize: 2, eol: text.includes("\r\n") ? "\r\n" : "\n" },
   });
   const after = applyEdits(text, edits);

@@ -14,6 +14,7 @@ import { writeFileAtomically } from "./write-file.ts";
 /** Files and directories that can widen rights. */
 export const trustSources = [
   ".skein/config.jsonc",
+  ".mcp.json",
   ".skein/roles",
   ".skein/skills",
   ".skein/agents",

@@ -46,6 +46,7 @@ export type ConfigValues = Readonly<{ [Entry in PlainEntry as FieldOf<Entry, Ent
     models: Readonly<Record<string, GroupValues<"models">>>;
     /** May be incomplete. The code that starts an agent checks it. */
     agents: Readonly<Record<string, AgentConfig>>;
+    mcpServers: Readonly<Record<string, GroupValues<"mcp_servers">>>;
   }>;
 
 type InternalField = FieldOf<Extract<PlainEntry, { isInternal: true }>, Extract<PlainEntry, { isInternal: true }>["key"]>;
@@ -70,11 +71,13 @@ export function buildValues(sources: ConfigSources, options: ValueOptions): Conf
     providers: groupValues("providers", sources, options),
     models: groupValues("models", sources, options),
     agents: groupValues("agents", sources, options),
+    mcpServers: groupValues("mcp_servers", sources, options),
   }) as ConfigValues;
 }
 
-/** The part of the configuration that front ends may see. Keys of vendors are not in it. */
-export function settingsOf({ providers: _providers, models: _models, agents: _agents, ...values }: ConfigValues): Settings {
+/** The part of the configuration that front ends may see. Keys of vendors and variables of MCP servers are not in it. */
+export function settingsOf(config: ConfigValues): Settings {
+  const { providers: _providers, models: _models, agents: _agents, mcpServers: _servers, ...values } = config;
   const internal = plainKeys.filter((entry) => entry.isInternal).map(fieldOf);
   return Object.fromEntries(Object.entries(values).filter(([name]) => !internal.includes(name))) as Omit<typeof values, InternalField>;
 }
@@ -84,7 +87,7 @@ export function fieldOf({ key, field }: ConfigKey): string {
   return field ?? key.slice(key.lastIndexOf(".") + 1).replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }
 
-/** The values of `providers.*`, `models.*` or `agents.*`, by name. */
+/** The values of `providers.*` and similar keys, by name. */
 function groupValues(group: string, sources: ConfigSources, options: ValueOptions): Readonly<Record<string, unknown>> {
   const keys = configKeys.filter(({ key }) => key.startsWith(`${group}.`));
   const names = new Set([...sources.keys()].filter((key) => key.startsWith(`${group}.`)).map((key) => wordsOf(key)[1] as string));
@@ -96,7 +99,7 @@ function groupValues(group: string, sources: ConfigSources, options: ValueOption
 function valueOf(entry: ConfigKey, key: string, sources: ConfigSources, options: ValueOptions): unknown {
   const source = sources.get(key);
   const value = source?.value ?? entry.fallback ?? entry.default;
-  if (entry.secret) return resolveSecret(key, value, options);
+  if (entry.secret) return resolveSecret(key, value, { ...options, isInside: entry.hasVariablesInside === true });
   if (entry.type === "path-list") {
     const cwd = source?.origin === options.userFile ? options.home : options.project;
     return Object.freeze((value as string[]).map((path) => absolutePath(path, { cwd, home: options.home })));
@@ -106,18 +109,27 @@ function valueOf(entry: ConfigKey, key: string, sources: ConfigSources, options:
 }
 
 /** Replaces `$NAME` by the variable; in a map, leaves out entries whose variable is not set. */
-function resolveSecret(key: string, value: unknown, options: ValueOptions): unknown {
+function resolveSecret(key: string, value: unknown, options: SecretOptions): unknown {
   if (typeof value === "string") return resolveVariable(key, value, options);
   if (!isRecord(value)) return value;
   const pairs = Object.entries(value).map(([name, text]) => [name, resolveVariable(`${key}.${name}`, text as string, options)]);
   return Object.freeze(Object.fromEntries(pairs.filter(([, text]) => text !== null)));
 }
 
-function resolveVariable(key: string, text: string, { env, warn }: ValueOptions): string | null {
-  const name = variableIn(text);
-  if (name === null) return text;
-  if (!env[name]) warn(`${key} names the variable ${name}, which is not set`);
-  return env[name] || null;
+type SecretOptions = ValueOptions & { isInside: boolean };
+
+/** Null if a variable that the text names is not set. */
+function resolveVariable(key: string, text: string, { env, warn, isInside }: SecretOptions): string | null {
+  const whole = variableIn(text);
+  const names = whole !== null ? [whole] : isInside ? [...text.matchAll(/\$\{(\w+)\}/g)].map((match) => match[1] as string) : [];
+  const missing = names.find((name) => !env[name]);
+  if (missing !== undefined) {
+    warn(`${key} names the variable ${missing}, which is not set`);
+    return null;
+  }
+  return whole !== null
+    ? (env[whole] ?? null)
+    : names.reduce((result, name) => result.replaceAll(`\${${name}}`, () => env[name] ?? ""), text);
 }
 
 /** The name in `$NAME` or `${NAME}`; null for any other text. */

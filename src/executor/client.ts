@@ -6,7 +6,7 @@ import { oneLine } from "../kit/text/cut-text.ts";
 import { Excerpt } from "../kit/text/excerpt.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
-import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
+import type { Executor, ProgramOptions, ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
 import { callTag, newExecutorTag } from "./call-tag.ts";
 import { toolEnvironment } from "./environment.ts";
 import { readOutcome } from "./read-outcome.ts";
@@ -15,6 +15,7 @@ import {
   type CallResult,
   FrameReader,
   frameTypes,
+  inputFrame,
   jsonFrame,
   maxFrameBytes,
   readJsonFrame,
@@ -72,50 +73,44 @@ export function startExecutor(options: ExecutorOptions): StartedExecutor {
   };
   let current = open();
 
-  const gates = new Map<string, PauseGate>();
-  const gateOf = (session: string): PauseGate => {
-    const gate = gates.get(session) ?? new PauseGate();
-    gates.set(session, gate);
-    return gate;
-  };
-  const pausableOf = (session: string): Pausable => {
-    const scope = session === options.root ? null : session;
-    return {
-      pause: () => {
-        gateOf(session).pause();
-        current.connection.setPaused(scope, true);
-      },
-      resume: () => {
-        current.connection.setPaused(scope, false);
-        gateOf(session).resume();
-      },
-    };
-  };
-  // Once per turn, not per call: a turn also pauses the background processes of its finished calls.
-  const registered = new WeakSet<NonNullable<ToolCallOptions["pausable"]>>();
-  const registerSession = ({ pausable, session }: ToolCallOptions): void => {
-    if (pausable === undefined || registered.has(pausable)) return;
-    registered.add(pausable);
-    pausable(pausableOf(session));
+  const gates = createSessionGates((session, isPaused) => {
+    current.connection.setPaused(session === options.root ? null : session, isPaused);
+  });
+  /** Waits while the session is paused, then for the process. Null if the call was cancelled meanwhile. */
+  const beginCall = async (callOptions: ProgramOptions) => {
+    const { session, cwd, signal } = callOptions;
+    gates.register(callOptions);
+    await gates.of(session).whenOpen();
+    if (signal.aborted) return null;
+    if (isClosed) throw new Fault("executor-gone", "the executor is closed");
+    if (current.connection.hasEnded) current = open();
+    const { connection, tag, port } = current;
+    await connection.ready;
+    const refusedBefore = port?.refusals.length ?? 0;
+    const call = (callCount += 1);
+    const { env, entry } = callTag(tag, call);
+    const fields = { call, session, cwd, env: { ...callOptions.env, ...env }, envTag: entry };
+    const explain = (outcome: ToolOutcome) => withRefusals(outcome, port?.refusals.slice(refusedBefore) ?? []);
+    return { connection, fields, explain };
   };
 
   return {
     ready: current.connection.ready,
     async callTool(name, input, callOptions) {
-      const { session, cwd, signal, separateStreams = false } = callOptions;
-      registerSession(callOptions);
-      await gateOf(session).whenOpen();
-      if (signal.aborted) return { text: "cancelled before it ran", isError: true };
-      if (isClosed) throw new Fault("executor-gone", "the executor is closed");
-      if (current.connection.hasEnded) current = open();
-      const { connection, tag, port } = current;
-      await connection.ready;
-      const refusedBefore = port?.refusals.length ?? 0;
-      const call = (callCount += 1);
-      const { env, entry } = callTag(tag, call);
-      const request = { call, name, input, session, cwd, env: { ...callOptions.env, ...env }, envTag: entry, separateStreams };
-      const outcome = await connection.call(request, callOptions);
-      return withRefusals(outcome, port?.refusals.slice(refusedBefore) ?? []);
+      const begun = await beginCall(callOptions);
+      if (begun === null) return cancelledBefore;
+      const request = { ...begun.fields, name, input, separateStreams: callOptions.separateStreams === true };
+      return begun.explain(await begun.connection.call(request, callOptions));
+    },
+    async openProgram(command, programOptions) {
+      const begun = await beginCall(programOptions);
+      if (begun === null) return { write: () => {}, ended: Promise.resolve(cancelledBefore) };
+      const { connection, fields, explain } = begun;
+      const request = { ...fields, name: "program", input: {}, program: command, separateStreams: true };
+      return {
+        ended: connection.call(request, programOptions).then(explain),
+        write: (bytes) => connection.sendInput(fields.call, bytes),
+      };
     },
     abort(message) {
       isClosed = true;
@@ -126,6 +121,34 @@ export function startExecutor(options: ExecutorOptions): StartedExecutor {
       await current.connection.close();
     },
   };
+}
+
+/** The pause gate of each session. `onChange` is called when a session is paused, and before it resumes. */
+function createSessionGates(onChange: (session: string, isPaused: boolean) => void) {
+  const gates = new Map<string, PauseGate>();
+  const gateOf = (session: string): PauseGate => {
+    const gate = gates.get(session) ?? new PauseGate();
+    gates.set(session, gate);
+    return gate;
+  };
+  const pausableOf = (session: string): Pausable => ({
+    pause: () => {
+      gateOf(session).pause();
+      onChange(session, true);
+    },
+    resume: () => {
+      onChange(session, false);
+      gateOf(session).resume();
+    },
+  });
+  // Once per turn, not per call: a turn also pauses the background processes of its finished calls.
+  const registered = new WeakSet<NonNullable<ToolCallOptions["pausable"]>>();
+  const register = ({ pausable, session }: ProgramOptions): void => {
+    if (pausable === undefined || registered.has(pausable)) return;
+    registered.add(pausable);
+    pausable(pausableOf(session));
+  };
+  return { of: gateOf, register };
 }
 
 /** `tag` is the beginning of the environment entry of every process of its calls. */
@@ -139,6 +162,7 @@ type ConnectionOptions = {
 };
 type ExecutorProcess = Bun.Subprocess<"pipe", "pipe", "pipe">;
 
+const cancelledBefore: ToolOutcome = { text: "cancelled before it ran", isError: true };
 const notStopped: ToolOutcome = { text: "cancelled; the tool did not stop in time, so its executor was ended", isError: true };
 
 type PendingCall = { settle: (outcome: ToolOutcome) => void; onOutput: ToolCallOptions["onOutput"] };
@@ -208,6 +232,11 @@ class ExecutorConnection {
       this.#send(frame);
       if (signal.aborted) cancel();
     });
+  }
+
+  /** Nothing is sent to a program that has ended. */
+  sendInput(call: number, bytes: Uint8Array): void {
+    if (this.#pending.has(call)) this.#send(inputFrame(call, bytes));
   }
 
   /** Null pauses or resumes every session. */

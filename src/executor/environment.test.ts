@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
-import { toolEnvironment } from "./environment.ts";
+import { programEnvironment, toolEnvironment } from "./environment.ts";
 
 test("tools see the variables that programs need", () => {
   const env = {
@@ -114,4 +114,24 @@ test("the session variables are set by skein, whatever the user's own variables 
   expect(marked(false)).not.toHaveProperty("SKEIN_NESTING");
   expect(marked(true)).toMatchObject({ SKEIN_SESSION_ID: "inner", SKEIN_NESTING: "allowed" });
   expect(toolEnvironment(env)).toEqual({ PATH: "/bin", AI_AGENT: "skein" });
+});
+
+test("a program gets its own variables, those that every program needs, and skein's tags, which it can't replace", () => {
+  const tools = {
+    PATH: "/bin",
+    HOME: "/h",
+    LC_ALL: "C",
+    GOPATH: "/go",
+    HTTPS_PROXY: "http://127.0.0.1:1",
+    SKEIN_TAG: "x",
+    AI_AGENT: "skein",
+  };
+  expect(programEnvironment(tools, { TOKEN: "t", HOME: "/other", SKEIN_TAG: "y" })).toEqual({
+    PATH: "/bin",
+    HOME: "/other",
+    LC_ALL: "C",
+    HTTPS_PROXY: "http://127.0.0.1:1",
+    TOKEN: "t",
+    SKEIN_TAG: "x",
+  });
 });

@@ -42,6 +42,23 @@ export function toolEnvironment(env: Record<string, string | undefined>, sandbox
   return allowed;
 }
 
+const programNames = new Set("PATH HOME USER LOGNAME SHELL LANG LANGUAGE TERM TZ TMPDIR".split(" "));
+
+/**
+ * The environment of a program with its own variables, such as an MCP server. Of the tools' environment it gets the variables
+ * that every program needs, the proxy to named hosts, and skein's tags, which `own` can't replace.
+ */
+export function programEnvironment(toolEnv: Record<string, string>, own: Record<string, string>): Record<string, string> {
+  const entries = Object.entries(toolEnv);
+  const base = entries.filter(([name]) => programNames.has(name) || name.startsWith("LC_") || isProxyVariable(name));
+  const tags = entries.filter(([name]) => name.startsWith("SKEIN_"));
+  return { ...Object.fromEntries(base), ...own, ...Object.fromEntries(tags) };
+}
+
+function isProxyVariable(name: string): boolean {
+  return /_proxy$/i.test(name) || name === "NODE_USE_ENV_PROXY";
+}
+
 /** Servers of the tools themselves are reached without the proxy, unless the user named that host outside. */
 export function proxyVariables({ hosts, port }: NonNullable<SandboxInfo["named"]>): Record<string, string> {
   const url = `http://127.0.0.1:${port}`;

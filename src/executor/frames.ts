@@ -3,7 +3,17 @@
 import type { OutputStream } from "../kit/process/output-reader.ts";
 import type { ToolOutcome } from "../protocol/api/ports.ts";
 
-export const frameTypes = { call: 1, cancel: 2, pause: 3, resume: 4, ready: 16, output: 17, result: 18, errorOutput: 19 } as const;
+export const frameTypes = {
+  call: 1,
+  cancel: 2,
+  pause: 3,
+  resume: 4,
+  input: 5,
+  ready: 16,
+  output: 17,
+  result: 18,
+  errorOutput: 19,
+} as const;
 
 export type CallRequest = {
   call: number;
@@ -16,6 +26,8 @@ export type CallRequest = {
   envTag: string;
   /** True sends stderr in frames of its own. Else both streams arrive as one, in the order in which they were written. */
   separateStreams?: boolean;
+  /** A program with its arguments, instead of a tool. It reads the input frames of this call on stdin. */
+  program?: string[];
 };
 export type CancelRequest = { call: number };
 /** Null pauses or resumes every session of this executor. */
@@ -44,10 +56,20 @@ export function outputHeader(call: number, stream: OutputStream, length: number)
   return header;
 }
 
+/** Bytes for the stdin of a program. */
+export function inputFrame(call: number, bytes: Uint8Array): Uint8Array {
+  const frame = Buffer.allocUnsafe(headerBytes + callBytes + bytes.length);
+  writeHeader(frame, frameTypes.input, callBytes + bytes.length);
+  frame.writeUInt32LE(call, headerBytes);
+  frame.set(bytes, headerBytes + callBytes);
+  return frame;
+}
+
 export function readJsonFrame<T>(payload: Uint8Array): T {
   return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString()) as T;
 }
 
+/** Reads a frame of output or input. */
 export function readOutputFrame(payload: Uint8Array): { call: number; bytes: Uint8Array } {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.length);
   return { call: view.getUint32(0, true), bytes: payload.subarray(callBytes) };

@@ -14,7 +14,7 @@ import type { SandboxInfo } from "../protocol/api/policy.ts";
 import { executorNames } from "../sandbox/enclosing-session.ts";
 import type { ToolOutcome } from "../protocol/api/ports.ts";
 import { type ExecutorToolName, executorToolNames, executorTools, toolDefinition } from "../protocol/api/tool-table.ts";
-import { toolEnvironment } from "./environment.ts";
+import { programEnvironment, toolEnvironment } from "./environment.ts";
 import {
   type CallRequest,
   type CancelRequest,
@@ -25,6 +25,7 @@ import {
   outputHeader,
   type PauseRequest,
   readJsonFrame,
+  readOutputFrame,
 } from "./frames.ts";
 import { createResourceLimits } from "./limits.ts";
 import { Suspension } from "./suspension.ts";
@@ -80,6 +81,7 @@ class CallServer {
   readonly #sender: FrameSender;
   readonly #options: ServerOptions;
   readonly #running = new Map<number, AbortController>();
+  readonly #inputs = new Map<number, ProgramInput>();
   readonly #suspension = new Suspension();
   /** One slot for each bash command that runs. */
   readonly #commandSlots = createSlots(maxCommands);
@@ -100,6 +102,7 @@ class CallServer {
     if (type === frameTypes.call) void this.#run(readJsonFrame<CallRequest>(payload));
     if (type === frameTypes.pause) this.#suspension.pause(readJsonFrame<PauseRequest>(payload).session);
     if (type === frameTypes.resume) this.#suspension.resume(readJsonFrame<PauseRequest>(payload).session);
+    if (type === frameTypes.input) this.#passInput(payload);
     if (type === frameTypes.cancel) this.#running.get(readJsonFrame<CancelRequest>(payload).call)?.abort();
   }
 
@@ -112,17 +115,30 @@ class CallServer {
     const { call } = request;
     const controller = new AbortController();
     this.#running.set(call, controller);
+    if (request.program !== undefined) this.#inputs.set(call, new ProgramInput());
     const onOutput: ToolContext["onOutput"] = (chunk, stream) => this.#sender.sendOutput(call, stream, chunk);
     const gate = this.#suspension.gateOf(request.session);
     const outcome = await this.#runTool(request, { signal: controller.signal, gate, onOutput });
     this.#running.delete(call);
+    this.#inputs.delete(call);
     this.#sender.send(jsonFrame(frameTypes.result, { call, outcome }));
+  }
+
+  #passInput(payload: Uint8Array): void {
+    const { call, bytes } = readOutputFrame(payload);
+    // The frame may be part of a buffer that is used again.
+    this.#inputs.get(call)?.write(bytes.slice());
   }
 
   /** Must not throw. */
   async #runTool(request: CallRequest, running: RunningCall): Promise<ToolOutcome> {
     const { functions, env: baseEnv, limits } = await this.#loadTools();
     const { name } = request;
+    if (request.program !== undefined) {
+      const env: Record<string, string> = { ...programEnvironment(baseEnv, request.env), SKEIN_SESSION_ID: request.session };
+      const ctx = { ...request, ...running, env, home: env.HOME ?? "/", sandbox: this.#options.sandbox, limits };
+      return (await import("./program.ts")).runProgram(request.program, ctx, (stdin) => this.#inputs.get(request.call)?.open(stdin));
+    }
     if (!isToolName(name)) return errorOutcome(unknownTool(name));
     const { input, problem } = validateInput(toolDefinition(name), request.input);
     if (problem !== null) return errorOutcome(problem);
@@ -146,6 +162,27 @@ class CallServer {
   #loadTools(): Promise<LoadedTools> {
     this.#tools ??= loadTools(this.#options, this.#suspension);
     return this.#tools;
+  }
+}
+
+/** The stdin of a program. Input that arrives before the program has started waits for it. */
+class ProgramInput {
+  #stdin: Bun.FileSink | null = null;
+  #waiting: Uint8Array[] = [];
+
+  open(stdin: Bun.FileSink): void {
+    this.#stdin = stdin;
+    for (const bytes of this.#waiting.splice(0)) this.write(bytes);
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.#stdin === null) return void this.#waiting.push(bytes);
+    try {
+      void this.#stdin.write(bytes);
+      void Promise.resolve(this.#stdin.flush()).catch(() => undefined);
+    } catch {
+      // The end of the program settles the call.
+    }
   }
 }
 

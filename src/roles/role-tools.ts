@@ -2,9 +2,9 @@
 // a note.
 import { oneLine } from "../kit/text/cut-text.ts";
 import { toolsByLevel } from "../protocol/api/policy.ts";
-import { fileChangingTools } from "../protocol/api/tool-table.ts";
+import { fileChangingTools, mcpToolName } from "../protocol/api/tool-table.ts";
 
-const skeinTools = toolsByLevel.orchestrator;
+const skeinTools = [...toolsByLevel.orchestrator, mcpToolName];
 
 const otherNames: Readonly<Record<string, string>> = {
   multiedit: "edit",

@@ -48,6 +48,10 @@ async function runTurn(
     contextFiles: () => [],
     spawnTargets: () => ({ agents: [], models: [] }),
     skills: () => ({ text: "", paths: [] }),
+    serverNames: () => [],
+    openServers: () => {
+      throw new Error("this test has no servers");
+    },
   });
   let count = 0;
   const stored = (node: Pick<Node, "author" | "parts">): Node => ({
@@ -84,6 +88,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   toolLevel: "minimal",
   tools: null,
   spawn: false,
+  mcpServers: {},
   system: null,
   appendSystem: null,
   contextFiles: false,

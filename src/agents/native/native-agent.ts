@@ -4,15 +4,25 @@ import { createGateBehind, type PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import { Fault, type TurnError } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
-import type { Agent, AgentEvent, Executor, SettleReservation, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
-import { executorTools } from "../../protocol/api/tool-table.ts";
+import type {
+  Agent,
+  AgentEvent,
+  Executor,
+  SettleReservation,
+  TurnCheckInput,
+  TurnContext,
+  TurnInput,
+  TurnServers,
+  TurnServersInput,
+} from "../../protocol/api/ports.ts";
+import { executorTools, mcpToolName } from "../../protocol/api/tool-table.ts";
 import type { Limits } from "../../protocol/api/turn-options.ts";
 import { callsOf, textOf, type NewNode } from "../../protocol/tree/node.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import { compact, needsCompaction } from "./request/compact.ts";
 import { renderMessages } from "./request/messages.ts";
-import { preview, buildSystemPrompt } from "./request/preview.ts";
+import { preview, buildSystemPrompt, surroundingsOf } from "./request/preview.ts";
 import { estimateRequest, stepLimitError } from "./request/request-size.ts";
 import { needsInputError } from "./tools/ask-user.ts";
 import { runCalls, withDistinctIds } from "./tools/call-tool.ts";
@@ -48,6 +58,10 @@ export type NativeAgentDeps = {
   skills: (directory: string, project: string) => { text: string; paths: string[] };
   /** The agents and models that spawn_session names. Must be fast: it is called before the first request. */
   spawnTargets: () => SpawnTargets;
+  /** The names of a turn's MCP servers. Must be fast, like `spawnTargets`, and must start nothing. */
+  serverNames: (turn: TurnServersInput) => readonly string[];
+  /** Called for a turn with servers. Starts nothing. */
+  openServers: (turn: TurnInput) => TurnServers;
 };
 
 const maxInvalidRounds = 3;
@@ -67,7 +81,7 @@ export function nativeAgent(deps: NativeAgentDeps): Agent {
 
 /** Throws for a turn that can't work, before anything of it is recorded. */
 async function checkTurn(deps: NativeAgentDeps, turn: TurnCheckInput): Promise<void> {
-  offeredTools({ ...turn, canAsk: true });
+  offeredTools({ ...turn, canAsk: true }, surroundingsOf(deps, turn));
   if (turn.agentArgs.length > 0)
     throw new Fault("usage", "--agent-arg is for the command lines of other agents; the native agent has none", {
       hint: "name an agent with -a",
@@ -91,12 +105,14 @@ async function* takeTurn(deps: NativeAgentDeps, input: TurnInput, context: TurnC
       yield event.type === "end" ? withUnrecorded(event.end) : event;
   } catch (error) {
     yield withUnrecorded(endOf(error, context.signal));
+  } finally {
+    await state?.servers?.close();
   }
 }
 
 async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): Promise<LoopState> {
   const tools = [
-    ...offeredTools({ ...input, canAsk: context.canAsk }, deps.spawnTargets),
+    ...offeredTools({ ...input, canAsk: context.canAsk }, surroundingsOf(deps, input)),
     ...(context.team === undefined ? [] : teamTools),
   ];
   const model = await deps.model(input.model);
@@ -111,6 +127,7 @@ async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnCon
     system,
     tools,
     skillPaths,
+    servers: tools.some(({ name }) => name === mcpToolName) ? deps.openServers(input) : null,
     path: [...input.path],
     steps: 0,
     unrecorded: zeroSpent,

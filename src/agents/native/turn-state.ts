@@ -2,7 +2,7 @@
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { NewNode, Node } from "../../protocol/tree/node.ts";
-import type { AgentEvent, ToolDefinition, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
+import type { AgentEvent, ToolDefinition, TurnContext, TurnInput, TurnServers } from "../../protocol/api/ports.ts";
 import type { Spent, Usage } from "../../protocol/tree/usage.ts";
 import type { ConfiguredModel, NativeAgentDeps } from "./native-agent.ts";
 
@@ -17,6 +17,8 @@ export type LoopState = {
   system: string;
   tools: ToolDefinition[];
   skillPaths: string[];
+  /** Null for a turn without MCP servers. */
+  servers: TurnServers | null;
   path: Node[];
   steps: number;
   /** Usage of failed requests that left no node. */

@@ -13,7 +13,8 @@ function createFakeExecutors() {
       await closing.promise;
       log.push(`gone ${name}`);
     };
-    return { callTool: async () => ({ text: name, isError: false }), close };
+    const openProgram = async () => ({ write: () => {}, ended: Promise.resolve({ text: name, isError: false }) });
+    return { callTool: async () => ({ text: name, isError: false }), openProgram, close };
   };
   return { log, make, finish: closing.resolve };
 }

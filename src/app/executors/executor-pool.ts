@@ -8,8 +8,8 @@ const maxIdle = 8;
 export type ExecutorPool = {
   /** `root` is the topmost session that the executor works for. */
   get: (key: string, root: string, start: () => Executor) => Executor;
-  /** Closes the executor of that key, so that the next `get` starts another one. */
-  drop: (key: string) => void;
+  /** Closes the executor of that key, so that the next `get` starts another one. Resolves when it has closed. */
+  drop: (key: string) => Promise<void>;
   /** Closes all executors of a topmost session. */
   dropAll: (root: string) => Promise<void>;
   close: () => Promise<void>;
@@ -39,9 +39,10 @@ export function createExecutorPool(isBusy: (root: string) => boolean): ExecutorP
       if (existing === undefined) closeIdle();
       return executor;
     },
-    drop(key) {
+    async drop(key) {
       const dropped = open.get(key);
       if (dropped !== undefined) startClosing(key, dropped.executor);
+      await closing.get(key);
     },
     async dropAll(root) {
       const keys = [...open].filter(([, entry]) => entry.root === root).map(([key]) => key);

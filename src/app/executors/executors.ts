@@ -38,6 +38,10 @@ export type ExecutorProvider = {
   refuseLinks: (turn: Pick<SandboxedTurn, "project" | "directory" | "policy">) => void;
   /** `enforced` must have been called before. */
   get: (turn: SandboxedTurn) => Executor;
+  /** An executor for one program of the turn. The session's tools can't read the memory and environment of its processes. */
+  getOwn: (turn: SandboxedTurn, program: string) => Executor;
+  /** Ends the executor of a program with all its processes. */
+  endOwn: (turn: SandboxedTurn, program: string) => Promise<void>;
   /** Ends the executors of a topmost session, with all processes that their commands left running. */
   endAll: (root: string) => Promise<void>;
   /** Null before the first call of `enforced`. */
@@ -72,22 +76,25 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     if (support === null) throw new Fault("internal", "the sandbox was not checked before use");
     return support;
   };
-  const get = (turn: SandboxedTurn): Executor => {
-    const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, memberTag(turn), planKey(turn)]);
-    return pool.get(key, turn.root, () => start(turn, key));
-  };
+  const get = (turn: SandboxedTurn): Executor => getByKey(turn, JSON.stringify([...keyOf(turn), planKey(turn)]));
+  const getByKey = (turn: SandboxedTurn, key: string): Executor => pool.get(key, turn.root, () => start(turn, key));
   const start = (turn: SandboxedTurn, key: string): Executor => {
     const started = startLoaded(turn, key);
     // The call of a tool gets the error. The next `get` tries again.
-    started.catch(() => pool.drop(key));
+    started.catch(() => void drop(key));
     return executorOf(started);
   };
+  // An executor that failed to start also fails to close. The call of a tool has got the error.
+  const drop = (key: string): Promise<void> => pool.drop(key).catch(() => undefined);
   const startLoaded = async (turn: SandboxedTurn, key: string): Promise<Executor> => {
     const { startTurnExecutor } = await loadTurnSandbox();
     const { executor, guards } = await startTurnExecutor(ctx, turn, { support: requireSupport(), cleanups });
     // The cached probe result is wrong, so the next start probes again.
     executor.ready.catch(() => forgetSandboxSupport(ctx));
-    return guardExecutor(executor, guards, { drop: () => pool.drop(key), next: () => get(turn) });
+    return guardExecutor(executor, guards, {
+      drop: () => void drop(key),
+      next: () => (key.startsWith(ownKeyPrefix) ? getByKey(turn, key) : get(turn)),
+    });
   };
   const createScratch = (): string => {
     const directory = createScratchDirectory(ctx.paths.data);
@@ -101,14 +108,13 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     },
     refuseLinks: (turn) => checkLinks(ctx, turn, requireSupport()),
     get,
+    getOwn: (turn, program) => getByKey(turn, ownKey(turn, program)),
+    endOwn: (turn, program) => drop(ownKey(turn, program)),
     endAll: (root) => pool.dropAll(root),
     support: () => support,
     sandboxCommand: async (turn, request) =>
       (await loadTurnSandbox()).turnSandboxCommand(ctx, turn, request, { support: requireSupport(), cleanups }),
-    sandboxStatus: ({ policy }) => {
-      const isSandboxed = sandboxes(requireSupport(), policy);
-      return { isSandboxed, hasOwnNetwork: isSandboxed && requireSupport().tier === "namespaces" && policy.net === "off" };
-    },
+    sandboxStatus: ({ policy }) => statusOf(requireSupport(), policy),
     tier: async () => (support ??= await loadSandboxSupport(ctx)).tier,
     createScratchDirectory: createScratch,
     git: async (command) => {
@@ -139,6 +145,21 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
       removeScratchLeftovers(ctx.paths.data);
     },
   };
+}
+
+function statusOf(support: SandboxSupport, policy: Policy): { isSandboxed: boolean; hasOwnNetwork: boolean } {
+  const isSandboxed = sandboxes(support, policy);
+  return { isSandboxed, hasOwnNetwork: isSandboxed && support.tier === "namespaces" && policy.net === "off" };
+}
+
+function keyOf(turn: SandboxedTurn): unknown[] {
+  return [turn.root, turn.project, turn.directory, turn.policy, turn.nesting, memberTag(turn)];
+}
+
+const ownKeyPrefix = "own:";
+
+function ownKey(turn: SandboxedTurn, program: string): string {
+  return ownKeyPrefix + JSON.stringify([...keyOf(turn), program]);
 }
 
 function checkLinks(ctx: AppContext, turn: Parameters<ExecutorProvider["refuseLinks"]>[0], support: SandboxSupport): void {

@@ -73,12 +73,14 @@ export function guardExecutor(
     drop();
   };
   guards.start(lose);
+  const guarded = (): Executor => {
+    const lost = guards.findLost();
+    if (lost !== null) lose(lost);
+    return isLost ? next() : executor;
+  };
   return {
-    callTool(...call) {
-      const lost = guards.findLost();
-      if (lost !== null) lose(lost);
-      return (isLost ? next() : executor).callTool(...call);
-    },
+    callTool: (...call) => guarded().callTool(...call),
+    openProgram: (...call) => guarded().openProgram(...call),
     close() {
       guards.close();
       return executor.close();

@@ -38,9 +38,12 @@ function requestFields({ caller }: EngineDeps, params: TurnStartParams): StoredR
     isCheckOnly: _check,
     handOver: _hand,
     requested: _params,
+    mcpServers,
     ...request
   } = params as TurnRequest;
-  return { request, caller, giveUpAt: null, attempt: 0 };
+  // Servers of a front end may contain secrets, which are not stored.
+  const stored = { ...request, mcpServers: mcpServers === null ? null : {} };
+  return { request: stored, caller, giveUpAt: null, attempt: 0 };
 }
 
 const noTask = { prompt: null, images: [], command: null, race: null, loop: null };

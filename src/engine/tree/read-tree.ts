@@ -27,6 +27,7 @@ export async function renderContext(deps: EngineDeps, params: { session: string;
     toolLevel,
     tools: null,
     spawn: true,
+    mcpServers: {},
     canAsk: true,
     system: null,
     appendSystem: null,

@@ -14,6 +14,8 @@ export type ProcessRequest = {
   env: Record<string, string>;
   /** Written to stdin. Without it, stdin is empty. */
   stdin?: string;
+  /** Called once with the pipe to stdin, which stays open. Only for `separateStreams`, and instead of `stdin`. */
+  onStdin?: (stdin: Bun.FileSink) => void;
   timeoutMs: number | null;
   signal: AbortSignal;
   /** True gives each stream its own pipe. Else all output counts as stdout, in the order in which it was written. */
@@ -98,7 +100,8 @@ function start(request: ProcessRequest, libc: Libc | null): Child {
   const options = { cwd: request.cwd, env: request.env, detached: true } as const;
   const stdin = request.stdin === undefined ? ("ignore" as const) : new Blob([request.stdin]);
   if (request.separateStreams === true) {
-    const child = Bun.spawn(request.command, { ...options, stdio: [stdin, "pipe", "pipe"] });
+    const child = Bun.spawn(request.command, { ...options, stdio: [request.onStdin === undefined ? stdin : "pipe", "pipe", "pipe"] });
+    if (child.stdin !== null && typeof child.stdin === "object") request.onStdin?.(child.stdin);
     return { process: child, outputs: [ownOutput("stdout", child.stdout), ownOutput("stderr", child.stderr)] };
   }
   const pipe = libc?.pipe() ?? null;

@@ -1,5 +1,5 @@
 // Policies: the rules of a turn for reading, writing, running and network access, and the rules that are enforced.
-import { executorToolNames, readonlyToolNames } from "./tool-table.ts";
+import { executorToolNames, mcpToolName, readonlyToolNames } from "./tool-table.ts";
 
 export type { EnforcedPolicy } from "../schema/tree.ts";
 
@@ -75,8 +75,11 @@ export const toolsByLevel: Record<ToolLevel, readonly string[]> = {
 
 export type ToolSelection = { toolLevel: ToolLevel; tools: readonly string[] | null; spawn: boolean; canAsk: boolean };
 
-/** The tools of a turn, by level or by name. With any tools it can also ask, if questions are possible. */
+/**
+ * The tools of a turn, by level or by name. With any tools it can also ask, if questions are possible, and use its MCP servers,
+ * if it has some.
+ */
 export function toolNames({ toolLevel, tools, spawn, canAsk }: ToolSelection): string[] {
-  const selected = tools ?? (toolLevel === "none" ? [] : [...toolsByLevel[toolLevel], "ask_user"]);
+  const selected = tools ?? (toolLevel === "none" ? [] : [...toolsByLevel[toolLevel], mcpToolName, "ask_user"]);
   return selected.filter((name) => (spawn || name !== "spawn_session") && (canAsk || name !== "ask_user"));
 }

@@ -177,6 +177,7 @@ export type TurnCheckInput = Pick<
   | "toolLevel"
   | "tools"
   | "spawn"
+  | "mcpServers"
   | "limits"
   | "answerSchema"
   | "agentArgs"
@@ -194,7 +195,7 @@ export type TurnCheckInput = Pick<
 /** The input of a preview; its path may be empty. */
 export type PreviewInput = Pick<
   TurnInput,
-  "session" | "path" | "model" | "directory" | "project" | "toolLevel" | "tools" | "spawn" | "plan"
+  "session" | "path" | "model" | "directory" | "project" | "toolLevel" | "tools" | "spawn" | "mcpServers" | "plan"
 > &
   PromptOptions & { policy: Pick<Policy, "name" | "addDirs"> } & Pick<TurnContext, "canAsk">;
 
@@ -280,11 +281,47 @@ export type CommandOptions = Pick<ToolCallOptions, "signal" | "pausable" | "onOu
 /** Runs a shell command in the executor, as the tool `bash` does. `Agent.enforced` must have been called before. */
 export type CommandRunner = (turn: CommandTurn, options: CommandOptions) => Promise<ToolOutcome>;
 
+/** `env` is all that the program gets besides a few variables such as PATH and HOME. `signal` ends it. */
+export type ProgramOptions = Pick<ToolCallOptions, "session" | "cwd" | "env" | "signal" | "pausable" | "onOutput">;
+
+/** A program that runs in the executor's sandbox. Its caller writes to its stdin and reads its output. */
+export type RunningProgram = {
+  write: (bytes: Uint8Array) => void;
+  /** Never rejects. The text says how the program ended. */
+  ended: Promise<ToolOutcome>;
+};
+
 /** Runs tools in the executor process. */
 export type Executor = {
   callTool: (name: string, input: Record<string, unknown>, options: ToolCallOptions) => Promise<ToolOutcome>;
+  /** Starts a program that runs until it ends, its signal is aborted or the executor closes. */
+  openProgram: (command: string[], options: ProgramOptions) => Promise<RunningProgram>;
   close: () => Promise<void>;
 };
+
+// --- MCP servers ----------------------------------------------------------------------------------------
+
+/** Without a tool it lists the server's tools. */
+export type McpCall = { server: string; tool: string | null; arguments: Record<string, unknown> };
+
+export type McpCallOptions = Pick<TurnContext, "registerPausable"> & {
+  signal: AbortSignal;
+  /** Called for each message of a server that still works. */
+  onProgress: () => void;
+};
+
+/** The MCP servers of one turn. Each starts at its first call. */
+export type TurnServers = {
+  /** In the order in which the model sees them; never empty. */
+  names: readonly string[];
+  /** Never rejects for a failure of a server. `text` has the whole result. */
+  call: (call: McpCall, options: McpCallOptions) => Promise<ToolOutcome>;
+  /** Ends every server that was started. Never rejects. */
+  close: () => Promise<void>;
+};
+
+/** The parts of a turn that decide about its servers. */
+export type TurnServersInput = Pick<TurnInput, "mcpServers">;
 
 // --- files ----------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ const plain: Role = {
 const turn = {
   toolLevel: "orchestrator" as ToolLevel,
   tools: null as string[] | null,
+  mcpServers: {},
   policy: defaultPolicy,
   timeoutMs: null,
   idleMs: null,
@@ -113,4 +114,16 @@ test("the shorter time limit of turn and role applies, unless the turn sets its 
     [30_000, 500],
     [90_000, 900],
   ]);
+});
+
+test("a role that names its tools has MCP servers only if it names mcp", () => {
+  const narrowed = (tools: string[] | null, turnTools: string[] | null = null) => {
+    const { tools: remaining, mcpServers } = narrowTurn({ ...turn, tools: turnTools }, { ...plain, tools }, []);
+    return [remaining, mcpServers];
+  };
+  expect(narrowed(null)).toEqual([null, {}]);
+  expect(narrowed(["read", "write", "edit", "bash"])).toEqual([null, null]);
+  expect(narrowed(["read", "write", "edit", "bash", "mcp"])).toEqual([null, {}]);
+  expect(narrowed(["read", "mcp"])).toEqual([["read", "mcp", "ask_user"], {}]);
+  expect(narrowed(["read", "mcp"], ["mcp", "bash"])).toEqual([["mcp"], {}]);
 });

@@ -1,5 +1,6 @@
 // Roles: a prompt with upper limits on tools, policy, time and memory. A role never adds rights to a turn.
 import type { Role } from "../schema/setup.ts";
+import { mcpToolName } from "./tool-table.ts";
 import { toolsByLevel, policyNames, toolLevels, type Policy, type PolicyName } from "./policy.ts";
 import type { TurnOptions } from "./turn-options.ts";
 
@@ -41,7 +42,7 @@ export function rolePrompt({ prompt, reads, writes }: Role, where: "alone" | "in
   return [prompt, ...paths].filter((text) => text !== "").join("\n");
 }
 
-type NarrowableTurn = Pick<TurnOptions, "toolLevel" | "tools" | "policy" | "timeoutMs" | "idleMs">;
+type NarrowableTurn = Pick<TurnOptions, "toolLevel" | "tools" | "mcpServers" | "policy" | "timeoutMs" | "idleMs">;
 
 /** Narrows a turn to a role, except for the fields that the user set explicitly. The turn never gets more than it had. */
 export function narrowTurn<Turn extends NarrowableTurn>(turn: Turn, role: Role, explicitFields: readonly RoleField[]): Turn {
@@ -68,20 +69,24 @@ function narrowPolicyToRole(policy: Policy, role: Role, explicitFields: readonly
   return { ...withNet, name, sandbox, allowWrite: name === "workspace" ? policy.allowWrite : [] };
 }
 
-/** Prefers a tool level to a list of names: external agents have their own tools and accept only a level. */
-function narrowTools(
-  { toolLevel, tools }: Pick<NarrowableTurn, "toolLevel" | "tools">,
-  allowed: Role["tools"],
-  policy: Policy,
-): Pick<NarrowableTurn, "toolLevel" | "tools"> {
-  if (allowed === null) return { toolLevel, tools };
+type ToolFields = Pick<NarrowableTurn, "toolLevel" | "tools" | "mcpServers">;
+
+/**
+ * Prefers a tool level to a list of names: external agents have their own tools and accept only a level. A role that names
+ * its tools has MCP servers only if it names `mcp`.
+ */
+function narrowTools(turn: ToolFields, allowed: Role["tools"], policy: Policy): ToolFields {
+  const { toolLevel, tools } = turn;
+  if (allowed === null) return { toolLevel, tools, mcpServers: turn.mcpServers };
+  const mcpServers = allowed.includes(mcpToolName) ? turn.mcpServers : null;
   const remaining = (tools ?? toolsByLevel[toolLevel]).filter((name) => allowed.includes(name) || name === "ask_user");
-  if (tools !== null) return { toolLevel, tools: remaining };
+  if (tools !== null) return { toolLevel, tools: remaining, mcpServers };
   const fittingLevel = toolLevels.find(
     (level) =>
       toolsByLevel[level].join() === remaining.join() && (level !== "readonly" || policy.name === "readonly" || toolLevel === level),
   );
-  return fittingLevel === undefined ? { toolLevel, tools: [...remaining, "ask_user"] } : { toolLevel: fittingLevel, tools: null };
+  if (fittingLevel !== undefined) return { toolLevel: fittingLevel, tools: null, mcpServers };
+  return { toolLevel, tools: [...remaining, ...(mcpServers === null ? [] : [mcpToolName]), "ask_user"], mcpServers };
 }
 
 /** The shorter of two limits; null is no limit. */

@@ -52,7 +52,12 @@ export const executorTools: Record<ExecutorToolName, ToolEntry> = {
 export const executorToolNames = Object.keys(executorTools) as ExecutorToolName[];
 export const toolDefinitions: readonly ToolDefinition[] = executorToolNames.map(toolDefinition);
 export const readonlyToolNames: readonly string[] = executorToolNames.filter((name) => executorTools[name].level === "readonly");
-export const fileChangingTools: ReadonlySet<string> = new Set(executorToolNames.filter((name) => executorTools[name].changesFiles));
+/** The tool that reaches MCP servers. A turn with any tools has it if it has a server. */
+export const mcpToolName = "mcp";
+export const fileChangingTools: ReadonlySet<string> = new Set([
+  ...executorToolNames.filter((name) => executorTools[name].changesFiles),
+  mcpToolName,
+]);
 
 /** Tools of skein itself that change no file and start nothing that could. */
 const harmlessTools: ReadonlySet<string> = new Set(["ask_user", "send_message", "report"]);

@@ -14,12 +14,14 @@ import type { ImageData } from "../tree/node.ts";
 import { snakeCase } from "../json/field-names.ts";
 import { maxSuccessors, parseAtLimit, type AtLimit } from "../limits/at-limit.ts";
 import { defaultPolicy, policyNames, sandboxModes, type Policy, type PolicyName, type ToolLevel } from "./policy.ts";
+import { mcpServerOptions, type McpServerOptions } from "../mcp/server-option.ts";
 import { roleFields, type RoleRequest } from "./role.ts";
 
 export type TurnOptions = AgentOptions &
   TaskOptions &
   PromptOptions &
   ToolOptions &
+  McpServerOptions &
   LimitOptions &
   CheckOptions &
   QuestionOptions &
@@ -233,6 +235,7 @@ const turnOptions = {
     schema: ({ is }) => is.policy.prefault({}),
   },
   nesting: { bare: false, schema: ({ is }) => is.falseByDefault },
+  ...mcpServerOptions,
   limits: {
     bare: noLimits,
     configured: ({ maxSteps, maxTokens, maxBudgetUsd, maxChildren }, { isAttended }) => {

@@ -5,7 +5,19 @@ import { roundUsd } from "../tree/usage.ts";
 import { camelCase, flattenNote, foldNote, metadataFromJson, metadataToJson, renamedFields, snakeCase } from "./field-names.ts";
 
 /** Names inside these fields belong to a model, a vendor, a tool or a user. */
-const foreignNames = new Set(["input", "opaque", "answerSchema", "parameters", "value", "written", "env", "data", "headers", "schema"]);
+const foreignNames = new Set([
+  "input",
+  "opaque",
+  "answerSchema",
+  "parameters",
+  "value",
+  "written",
+  "env",
+  "data",
+  "headers",
+  "schema",
+  "mcpServers",
+]);
 
 type KnownObject = {
   /** Two fields that only this object has, under the same name on both sides. */

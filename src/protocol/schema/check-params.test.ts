@@ -19,6 +19,7 @@ describe("params", () => {
         prompt: "hi",
         toolLevel: "orchestrator",
         spawn: true,
+        mcpServers: {},
         contextFiles: true,
         limits: { maxSteps: 200, maxTokens: null, maxBudgetUsd: null, maxChildren: 200, treeSteps: null },
         timeoutMs: 14_400_000,

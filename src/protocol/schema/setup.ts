@@ -198,6 +198,27 @@ export const configPaths = fields({
   config: z.string(),
 });
 
+export const mcpServerInfo = fields({
+  name: z.string(),
+  state: z.enum(["ready", "disabled", "untrusted", "invalid"]).describe("`untrusted`: of a project that is not trusted"),
+  kind: z.enum(["stdio", "http"]).nullable().describe("null for an invalid entry"),
+  target: z.string().describe("the command line, or the URL without a login"),
+  variables: texts.describe("names of its variables"),
+  headerNames: texts,
+  origin: z.string().describe("the file that configures it"),
+  problem: nullableText.describe("why it can't be used"),
+});
+export type McpServerInfo = z.output<typeof mcpServerInfo>;
+
+export const mcpTrial = fields({
+  name: z.string(),
+  text: z.string().describe("the answer of the server, or the reason of the failure"),
+  isError: z.boolean(),
+  images: count.describe("number of images in the answer"),
+  durationMs: count,
+});
+export type McpTrial = z.output<typeof mcpTrial>;
+
 export const trustState = fields({
   directory: z.string(),
   trusted: z.boolean(),

@@ -31,6 +31,7 @@ const turn: TurnCheckInput = {
   toolLevel: "minimal",
   tools: null,
   spawn: false,
+  mcpServers: null,
   limits: { maxSteps: 1, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null },
   answerSchema: null,
   images: [],

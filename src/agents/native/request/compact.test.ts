@@ -200,6 +200,7 @@ function stateOf(
     model,
     system: "the system",
     tools: [],
+    servers: null,
     skillPaths: options.skills ?? [],
     path: [...path],
     steps: 0,

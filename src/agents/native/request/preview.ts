@@ -6,10 +6,10 @@ import type { Preview, PreviewInput, ToolDefinition } from "../../../protocol/ap
 import { renderMessages } from "./messages.ts";
 import type { NativeAgentDeps } from "../native-agent.ts";
 import { systemPrompt } from "./system-prompt.ts";
-import { offeredTools } from "../tools/offered-tools.ts";
+import { offeredTools, type ToolSurroundings } from "../tools/offered-tools.ts";
 
 export async function preview(deps: NativeAgentDeps, input: PreviewInput): Promise<Preview> {
-  const tools = offeredTools(input, deps.spawnTargets);
+  const tools = offeredTools(input, surroundingsOf(deps, input));
   const { system } = buildSystemPrompt(deps, input, tools);
   const messages = renderMessages(input.path);
   const previews = messages.map(({ role, parts }) => ({
@@ -31,6 +31,10 @@ export async function preview(deps: NativeAgentDeps, input: PreviewInput): Promi
     },
     body: (await model?.body({ system, tools, messages, cacheKey: input.session, maxOutputTokens: null })) ?? null,
   };
+}
+
+export function surroundingsOf(deps: NativeAgentDeps, { mcpServers }: Pick<PreviewInput, "mcpServers">): ToolSurroundings {
+  return { spawnTargets: deps.spawnTargets, servers: deps.serverNames({ mcpServers }) };
 }
 
 /** The system prompt of a turn and of its preview, and the files of the skills that it lists. */

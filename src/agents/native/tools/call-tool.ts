@@ -4,17 +4,19 @@ import { createFeed } from "../../../kit/flow/feed.ts";
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import type { Handle } from "../../../protocol/tree/handle.ts";
+import { mcpToolName } from "../../../protocol/api/tool-table.ts";
 import { maxResultBytes, type CallPart, type NewNode, type Part, type ResultPart } from "../../../protocol/tree/node.ts";
 import type { AgentEvent, Executor, OutputSink, ToolDefinition, ToolOutcome } from "../../../protocol/api/ports.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import { addNode, type LoopState } from "../turn-state.ts";
 import { runAskUser, askUserTool, type OpenQuestion } from "./ask-user.ts";
 import { outputEvents } from "../../../kit/flow/output-events.ts";
+import { runMcp } from "./mcp.ts";
 import { readOutputPath } from "./read-output.ts";
 import { runSpawnSession, spawnSessionTool } from "./spawn-session.ts";
 import { callTeamTool } from "./team-tools.ts";
 
-export type ToolCallContext = Pick<LoopState, "input" | "path" | "tools" | "context"> & {
+export type ToolCallContext = Pick<LoopState, "input" | "path" | "tools" | "servers" | "context"> & {
   executor: Executor;
   toolEnv: Record<string, string>;
   emit: (event: TransientEventBody) => void;
@@ -92,6 +94,7 @@ type CallResult = ToolOutcome & { handle?: Handle };
 async function runCall(call: CallPart, ctx: ToolCallContext): Promise<CallResult | OpenQuestion> {
   if (call.name === askUserTool.name) return runAskUser(call, ctx.context);
   if (call.name === spawnSessionTool.name) return runSpawnSession(call, ctx);
+  if (call.name === mcpToolName) return runMcp(call, ctx);
   return (await callTeamTool(call, ctx.context)) ?? (await readOutputPath(call, ctx.path, ctx.context)) ?? runInExecutor(call, ctx);
 }
 

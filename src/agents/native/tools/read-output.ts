@@ -1,4 +1,4 @@
-// `read` of a path like `bash:<session>/<n>`: pages through the full output that a result on this path points at.
+// `read` of a path like `bash:<session>/<n>` or `mcp:<session>/<n>`: pages through the full output that a result on this path points at.
 // Only handles of the path can be read, so that the model can't name outputs of other sessions.
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { storedIdentifier, type Handle } from "../../../protocol/tree/handle.ts";
@@ -11,11 +11,11 @@ const defaultLines = 2000;
 /** Null if the call does not read an output. */
 export async function readOutputPath(call: CallPart, path: Node[], context: Pick<TurnContext, "readOutput">): Promise<ToolOutcome | null> {
   const outputPath = call.input["path"];
-  if (call.name !== "read" || typeof outputPath !== "string" || !/^bash:[0-9a-f-]{36}\/\d+$/.test(outputPath)) return null;
+  if (call.name !== "read" || typeof outputPath !== "string" || !/^(?:bash|mcp):[0-9a-f-]{36}\/\d+$/.test(outputPath)) return null;
   const handle = path
     .flatMap((node) => node.parts)
     .map((part) => (part.kind === "result" || part.kind === "handle" ? part.handle : undefined))
-    .find((candidate) => candidate !== undefined && `bash:${storedIdentifier(candidate)}` === outputPath);
+    .find((candidate) => candidate !== undefined && outputPath.endsWith(`:${storedIdentifier(candidate)}`));
   if (handle === undefined) return { text: `${outputPath} is not an output of this conversation`, isError: true };
   const firstLine = Math.max(1, Number(call.input["offset"] ?? 1) || 1);
   const lineCount = Math.max(1, Number(call.input["limit"] ?? defaultLines) || defaultLines);

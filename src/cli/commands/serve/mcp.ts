@@ -1,21 +1,24 @@
-// skein mcp: serves agents, models and sessions as MCP tools to another program, over stdio or HTTP.
+// skein mcp: serves agents, models and sessions as MCP tools to another program, over stdio or HTTP. Its verbs manage the
+// servers that skein itself uses.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { cacheConnections } from "./connections.ts";
 import type { McpServerDeps } from "../../../mcp/server/mcp-server.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
-import { countFlag, jsonFlag, usageLine } from "../../parse/args.ts";
+import { checkVerb, countFlag, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { connectHubFor } from "../run/detach.ts";
 import { flagReader } from "../run/flag-value.ts";
+import { runServerVerb, serverFlags, serverVerbNames } from "./mcp-servers.ts";
 
 export const mcp: Command = {
   name: "mcp",
-  summary: "serve agents, models and sessions to other programs as MCP tools",
-  usage: "[--project dir] [--http [--port n]] [--hand-back-after time] | install <client> [--print] [--remove]",
-  positionals: { min: 0, max: 2 },
-  verbs: ["install"],
+  summary: "serve skein to other programs as MCP tools; add MCP servers to the native agent",
+  usage:
+    "[--project dir] [--http [--port n]] [--hand-back-after time] | install <client> [--print] [--remove] | add <name> (<url> | -- <command>) | list | get <name> | remove <name> | try <name> [tool] [arguments]",
+  positionals: { min: 0, max: 1_000 },
+  verbs: ["install", ...serverVerbNames],
   flags: [
     { name: "project", value: "dir", summary: "the project, if not the client's first root or the working directory" },
     { name: "http", summary: "serve on 127.0.0.1 with a token, instead of stdin and stdout" },
@@ -24,6 +27,7 @@ export const mcp: Command = {
     { name: "hand-back-after", value: "time", summary: "time after which a call returns while its work continues" },
     { name: "print", summary: "with install: print the change and its file, and write nothing" },
     { name: "remove", summary: "with install: remove skein from the configuration" },
+    ...serverFlags,
     jsonFlag,
   ],
   notes: `The server uses stdin and stdout until the client closes them. docs/MCP.md lists the
@@ -35,9 +39,22 @@ limit: skein has the limits of some clients, and assumes 45s for others.
 
 install adds skein to the configuration of a program: claude, claude-desktop, codex,
 gemini, opencode, cursor or zed. With --project it changes that project's file
-instead of your own. --toolset and --hand-back-after become arguments of the server.`,
+instead of your own. --toolset and --hand-back-after become arguments of the server.
+
+add, list, get, remove and try are about the servers that skein's native agent uses
+(docs/MCP-SERVERS.md). A server on stdio runs in the sandbox of the turn; try starts it there.
+
+Examples:
+  skein mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+  skein mcp add github -e TOKEN='$GITHUB_TOKEN' -- github-mcp-server stdio
+  skein mcp add docs https://mcp.example.com/mcp -H 'Authorization: Bearer \${DOCS_TOKEN}'
+  skein mcp try files list_directory '{"path": "."}'`,
   async run(args, ctx) {
-    if (args.positionals[0] === "install") return install(args, ctx);
+    const [verb] = args.positionals;
+    if (verb !== undefined && serverVerbNames.includes(verb)) return runServerVerb(mcp, args, ctx);
+    if (verb === "install") return install(args, ctx);
+    const serverFlag = serverFlags.find(({ name }) => args.flags[name] !== undefined);
+    if (serverFlag !== undefined) throw new Fault("usage", `--${serverFlag.name} goes with mcp add`, { hint: usageLine(mcp) });
     const misplaced = ["print", "remove", "json"].find((flag) => args.flags[flag] !== undefined);
     if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} goes with mcp install`, { hint: usageLine(mcp) });
     refuseNesting(ctx.enclosingSession());
@@ -65,6 +82,7 @@ async function serveHttp(args: Args, ctx: CommandContext, deps: McpServerDeps): 
 }
 
 async function install(args: Args, ctx: CommandContext): Promise<number> {
+  checkVerb(mcp, args, { positionals: 2, flags: ["project", "http", "port", "toolset", "hand-back-after", "print", "remove", "json"] });
   const misplaced = ["http", "port"].find((flag) => args.flags[flag] !== undefined);
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with mcp install: clients start the server on stdio`);
   const { toolset, project } = await createServerDeps(args, ctx);

@@ -1,0 +1,145 @@
+// One connection to one server, from its handshake to its end. Every request has a time limit that a pause of the turn
+// stops. A server that exceeds it is ended, so that the next call starts a new one.
+import { Client, ProtocolError, type ClientOptions, type RequestOptions, type Transport } from "@modelcontextprotocol/client";
+import { startCountdown } from "../kit/flow/countdown.ts";
+import { formatDuration } from "../kit/text/duration.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
+import { messageOf } from "../protocol/api/error.ts";
+import type { McpCallOptions, RunningProgram } from "../protocol/api/ports.ts";
+import type { McpServer, StdioServer } from "../protocol/mcp/server-entry.ts";
+import { createHttpTransport, ServerRefusal } from "./http-transport.ts";
+import { type ProgramStart, StdioTransport } from "./stdio-transport.ts";
+
+export type ConnectionDeps = {
+  version: string;
+  /** Starts the program of a server in the turn's sandbox. */
+  openProgram: (name: string, server: StdioServer, start: ServerStart) => Promise<RunningProgram>;
+};
+
+export type ServerStart = ProgramStart & Pick<McpCallOptions, "registerPausable">;
+
+/** A failure of a server. The message completes "the server ...". `isRefusal`: the server answered with an error. */
+export class ServerFailure extends Error {
+  readonly isRefusal: boolean;
+
+  constructor(message: string, isRefusal = false) {
+    super(message);
+    this.isRefusal = isRefusal;
+  }
+}
+
+const maxPages = 20;
+/** The client's own limit would also run while the turn is paused. */
+const noClientLimit = 2 ** 31 - 1;
+const closeTimeoutMs = 2_000;
+
+export class ServerConnection {
+  readonly name: string;
+  readonly client: Client;
+  readonly #server: McpServer;
+  readonly #transport: Transport;
+  hasEnded = false;
+  /** Set by a message of the server that its tools have changed, until it is taken. */
+  #haveToolsChanged = false;
+
+  constructor(name: string, server: McpServer, deps: ConnectionDeps & Pick<McpCallOptions, "registerPausable">) {
+    const { registerPausable } = deps;
+    this.name = name;
+    this.#server = server;
+    this.client = new Client(
+      { name: "skein", version: deps.version },
+      // The schemas of a server are untrusted: a pattern in one could block this process. So none is compiled.
+      { capabilities: {}, listMaxPages: maxPages, jsonSchemaValidator: acceptAll },
+    );
+    this.#transport =
+      server.kind === "http"
+        ? createHttpTransport(server)
+        : new StdioTransport({ open: (start) => deps.openProgram(name, server, { ...start, registerPausable }) });
+    // The client has no event listeners, only this property.
+    Object.assign(this.client, { onclose: () => (this.hasEnded = true) });
+    this.client.setNotificationHandler("notifications/tools/list_changed", () => {
+      this.#haveToolsChanged = true;
+    });
+  }
+
+  /** Rejects with a `ServerFailure`; the connection is closed then. */
+  async connect(options: McpCallOptions): Promise<void> {
+    try {
+      await this.request(options, (limits) => this.client.connect(this.#transport, limits));
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  takeToolChange(): boolean {
+    const haveChanged = this.#haveToolsChanged;
+    this.#haveToolsChanged = false;
+    return haveChanged;
+  }
+
+  /** Rejects with a `ServerFailure`, or with the reason of `options.signal`. */
+  async request<Result>(options: McpCallOptions, send: (limits: RequestOptions) => Promise<Result>): Promise<Result> {
+    const { timeoutMs } = this.#server;
+    const timeout = new AbortController();
+    const start = () => startCountdown(timeoutMs, () => timeout.abort(new Error("no answer in time")));
+    let countdown = start();
+    const unregister = options.registerPausable({ pause: () => countdown.pause(), resume: () => countdown.resume() });
+    const onprogress = (): void => {
+      countdown.clear();
+      countdown = start();
+      options.onProgress();
+    };
+    const signal = AbortSignal.any([options.signal, timeout.signal]);
+    const aborted = Promise.withResolvers<never>();
+    const abort = (): void => aborted.reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      return await Promise.race([send({ signal, onprogress, timeout: noClientLimit }), aborted.promise]);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (!timeout.signal.aborted) throw this.#failureOf(error);
+      void this.close();
+      const ending = this.#server.kind === "stdio" ? " and was ended" : "";
+      throw new ServerFailure(
+        this.#withStray(`gave no answer within ${formatDuration(timeoutMs)}${ending}; whether the call had an effect is unknown`),
+      );
+    } finally {
+      signal.removeEventListener("abort", abort);
+      countdown.clear();
+      unregister();
+    }
+  }
+
+  /** Never rejects. */
+  async close(): Promise<void> {
+    this.hasEnded = true;
+    // The protocol object forgets its transport when it ends, but its program may still run.
+    const closing = Promise.allSettled([this.client.close(), this.#transport.close()]);
+    await Promise.race([closing, Bun.sleep(closeTimeoutMs)]);
+  }
+
+  #failureOf(error: unknown): ServerFailure {
+    const refusal = findRefusal(error);
+    if (refusal !== null) return new ServerFailure(refusal.message);
+    if (error instanceof ProtocolError) return new ServerFailure(`answered with an error: ${messageOf(error)}`, true);
+    const endText = this.#transport instanceof StdioTransport ? this.#transport.endText : null;
+    if (endText !== null) return new ServerFailure(this.#withStray(endText));
+    if (this.#server.kind === "stdio") return new ServerFailure(this.#withStray(`failed: ${oneLine(messageOf(error), 500)}`));
+    return new ServerFailure(`can't be reached: ${oneLine(messageOf(error), 500)}`);
+  }
+
+  #withStray(text: string): string {
+    const stray = this.#transport instanceof StdioTransport ? this.#transport.strayText : "";
+    return stray === "" ? text : `${text}; ${stray}`;
+  }
+}
+
+const acceptAll: NonNullable<ClientOptions["jsonSchemaValidator"]> = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+};
+
+function findRefusal(error: unknown): ServerRefusal | null {
+  for (let current = error; current instanceof Error; current = current.cause) if (current instanceof ServerRefusal) return current;
+  return null;
+}
