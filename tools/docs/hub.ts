@@ -16,7 +16,7 @@ const groups: readonly (readonly [title: string, nouns: readonly Exclude<keyof A
   ["Nodes and their data", ["node", "graft", "context", "handle", "search", "history", "transcript"]],
   ["The project's files", ["files", "worktree", "plan", "tokens"]],
   ["Agents, models, roles", ["agents", "models", "auth", "skills", "roles", "hooks", "doctor", "health"]],
-  ["Configuration and store", ["config", "trust", "usage", "limits", "store"]],
+  ["Configuration and store", ["config", "mcp", "trust", "usage", "limits", "store"]],
 ];
 
 export function printHubDocs(): string {

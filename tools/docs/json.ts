@@ -56,6 +56,8 @@ const sections: readonly Section[] = [
   ["diff", "`diff --json` prints one.", results.branchComparison],
   ["agents", "`agents --json` prints an array.", setup.agentInfo],
   ["roles", "`roles --json` prints one; `roles show <name> --json` prints one [Role](#role).", setup.printedRoles],
+  ["mcp list", "`mcp list --json` prints an array, `mcp get <name> --json` prints one.", setup.mcpServerInfo],
+  ["mcp try", "`mcp try --json` prints one.", setup.mcpTrial],
   ["doctor --agents", "`doctor --agents --json` prints one.", setup.agentsReport],
   ["hooks test", "`hooks test --json` prints an array.", setup.hookTest],
   ["race show", "`race --json` prints one at the end, `race show --json` at any time; so does the MCP tool `race`, as `race`.", race.raceView],

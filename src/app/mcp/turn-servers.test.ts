@@ -50,7 +50,6 @@ afterAll(async () => {
 async function take(mcpServers: McpServerEntries | null): Promise<string> {
   model.clear();
   const session = await api.session.open({
-    name: undefined,
     task: null,
     toolLevel: "orchestrator",
     parentSession: null,
@@ -59,7 +58,7 @@ async function take(mcpServers: McpServerEntries | null): Promise<string> {
     find: { by: "new" },
     agent: "native",
     model: "anthropic/claude-sonnet-4-5",
-  } as Parameters<typeof api.session.open>[0]);
+  });
   const policy = { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] } as const;
   const turn = { ...bareTurn(session.id, { ...policy, allowWrite: [], addDirs: [] }), prompt: "go", mcpServers };
   for await (const event of api.turn.start(turn)) void event;

@@ -41,7 +41,10 @@ export function serversOf(ctx: AppContext, added: McpServerEntries | null): Read
 }
 
 /** The parts of a turn that its servers need. */
-export type ServedTurn = Pick<TurnInput, "session" | "root" | "turn" | "project" | "directory" | "policy" | "nesting" | "mcpServers">;
+export type ServedTurn = Pick<
+  TurnInput,
+  "session" | "root" | "turn" | "project" | "directory" | "policy" | "nesting" | "env" | "mcpServers"
+>;
 
 export function openTurnServers(ctx: AppContext, executors: Pick<ExecutorProvider, "getOwn" | "endOwn">, turn: ServedTurn): TurnServers {
   const servers = serversOf(ctx, turn.mcpServers);
