@@ -12,27 +12,33 @@ export class IdleTimeout {
   readonly signal: AbortSignal;
   readonly #silence = new AbortController();
   readonly #options: IdleOptions;
+  /** Rejects the current wait. One listener serves all waits, because an answer has thousands of chunks. */
+  #reject: ((reason: unknown) => void) | null = null;
 
   constructor(owner: AbortSignal, options: IdleOptions) {
     this.signal = AbortSignal.any([owner, this.#silence.signal]);
     this.#options = options;
+    this.signal.addEventListener("abort", () => this.#reject?.(this.signal.reason), { once: true });
   }
 
-  /** Waits for `pending`, such as the response or its next chunk. Rejects when the limit is reached or the owner aborts. */
+  /**
+   * Waits for `pending`, such as the response or its next chunk. Rejects when the limit is reached or the owner aborts.
+   * Only one wait at a time.
+   */
   async limit<T>(pending: Promise<T>): Promise<T> {
     const { idleMs, gate, clock = systemClock } = this.#options;
-    const { promise, reject } = Promise.withResolvers<never>();
-    const onAbort = (): void => reject(this.signal.reason);
-    if (this.signal.aborted) onAbort();
-    this.signal.addEventListener("abort", onAbort, { once: true });
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#reject = reject;
+    pending.then(resolve, reject);
+    if (this.signal.aborted) reject(this.signal.reason);
     const countdown = startCountdown(idleMs, () => this.#fire(), clock);
     const removeFromGate = gate?.add(countdown);
     try {
-      return await Promise.race([pending, promise]);
+      return await promise;
     } finally {
       countdown.clear();
       removeFromGate?.();
-      this.signal.removeEventListener("abort", onAbort);
+      this.#reject = null;
     }
   }
 

@@ -32,7 +32,9 @@ export class SseParser {
   #read(text: string): ServerEvent[] {
     if (this.overflowed || text === "") return [];
     // A CR at the end of a chunk and a LF at the start of the next one end the same line.
-    const lines = text.slice(this.#endedWithReturn && text.startsWith("\n") ? 1 : 0).split(/\r\n?|\n/);
+    const rest = text.slice(this.#endedWithReturn && text.startsWith("\n") ? 1 : 0);
+    // Most servers send no CR, and splitting by a text is several times faster.
+    const lines = rest.includes("\r") ? rest.split(/\r\n?|\n/) : rest.split("\n");
     this.#endedWithReturn = text.endsWith("\r");
     const unfinished = lines.pop()!;
     const events: ServerEvent[] = [];
@@ -45,6 +47,7 @@ export class SseParser {
   }
 
   #takePieces(): string {
+    if (this.#pieces.length === 0) return "";
     const text = this.#pieces.join("");
     this.#pieces = [];
     this.#storedLength -= text.length;

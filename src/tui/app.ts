@@ -8,6 +8,7 @@ import { switchText } from "./keys/help.ts";
 import { checkBindings } from "./keys/bindings.ts";
 import { keyOf } from "./terminal/canvas.ts";
 import { createFirstFrame } from "./terminal/first-frame.ts";
+import { createSpinnerClock } from "./terminal/spinner-clock.ts";
 import { createUnsentSaver } from "./composer/unsent.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
 import { createAboutReader } from "./about.ts";
@@ -70,9 +71,6 @@ export async function openScreen({ settings, env, isInline, ...options }: OpenSc
   return signal;
 }
 
-/** How often the spinner moves. */
-const clockMs = 250;
-
 /** Runs the screen on any renderer. Tests pass one without a terminal. */
 export async function runScreen(options: ScreenOptions, renderer: CliRenderer): Promise<void> {
   const end = Promise.withResolvers<void>();
@@ -102,10 +100,16 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   let title = "";
   const about = createAboutReader(ctx, { branch: state.about.branch, whenDrawn: () => renderer.idle() });
   const frames = createFirstFrame(surface.draw);
+  const clock = createSpinnerClock((now) => (state.activity === null ? undefined : send({ type: "clock", now })));
+  /** The frame of an event also moves the spinner. */
+  const withClock = ({ type }: UpdateMessage): State => {
+    const now = type === "event" && state.activity !== null ? clock.take() : null;
+    return now === null ? state : update(state, { type: "clock", now }).state;
+  };
 
   function send(message: UpdateMessage): void {
     try {
-      const next = update(state, message);
+      const next = update(withClock(message), message);
       state = next.state;
       unsentSaver.onState(state);
       frames.onMessage(message);
@@ -130,12 +134,11 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   process.on("uncaughtException", end.reject);
   process.on("unhandledRejection", end.reject);
   options.onStop(end.resolve);
-  const clock = setInterval(() => (state.activity === null ? undefined : send({ type: "clock", now: Date.now() })), clockMs);
   try {
     await showFirstSession(ctx, options);
     await end.promise;
   } finally {
-    clearInterval(clock);
+    clock.close();
     frames.close();
     unsentSaver.finish();
     stopFollowing(ctx);

@@ -306,7 +306,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   await gate.whenOpen();
   for await (const event of params.isCheckOnly ? [endedAtOnce] : agent.takeTurn(input, context)) {
     deadline.touch();
-    await gate.whenOpen();
+    if (gate.isPaused) await gate.whenOpen();
     if (event.type === "transient") await publishTransient(recorder, event.event);
     else if (event.type === "cli-session") await recorder.recordNativeId(event.id);
     else if (event.type === "end") end = event.end;

@@ -116,7 +116,13 @@ function clusterEnd(text: string, index: number): number {
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** The cluster that a cut at `index` would split, or null. The segmenter is created only for text that is not ASCII. */
+/** The clusters of a text. The segmenter takes a millisecond, so it is created only when it is used. */
+export function segmentsOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  return segmenter.segment(text);
+}
+
+/** The cluster that a cut at `index` would split, or null. */
 function clusterAround(text: string, index: number): { start: number; end: number } | null {
   if (index <= 0 || index >= text.length) return null;
   if (isSafeBefore(text, index)) return null;
@@ -125,8 +131,7 @@ function clusterAround(text: string, index: number): { start: number; end: numbe
   if (splitsPair(text, start)) start -= 1;
   // Flags are pairs of regional indicators, counted from the first one.
   while (isRegional(text, start) && isRegional(text, start - 2)) start -= 2;
-  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
-  const cluster = segmenter.segment(text.slice(start, index + maxClusterLength * 2)).containing(index - start);
+  const cluster = segmentsOf(text.slice(start, index + maxClusterLength * 2)).containing(index - start);
   if (!cluster || cluster.index === index - start) return null;
   return { start: start + cluster.index, end: start + cluster.index + cluster.segment.length };
 }

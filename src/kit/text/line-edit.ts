@@ -1,5 +1,6 @@
 // Edits the line of a prompt: cursor, words, deletion and history. All functions are pure.
 // The cursor moves by grapheme clusters, and by rows in a text of several lines.
+import { segmentsOf } from "./cut-text.ts";
 
 export type EditLine = { text: string; cursor: number };
 
@@ -68,13 +69,11 @@ function wordStart(text: string, cursor: number): number {
   return cursor - (/\S*\s*$/.exec(text.slice(0, cursor))?.[0].length ?? 0);
 }
 
-const segmenter = new Intl.Segmenter();
-
 function clusterStart(text: string, cursor: number): number {
-  return segmenter.segment(text).containing(cursor - 1)?.index ?? 0;
+  return segmentsOf(text).containing(cursor - 1)?.index ?? 0;
 }
 
 function clusterEnd(text: string, cursor: number): number {
-  const cluster = segmenter.segment(text).containing(cursor);
+  const cluster = segmentsOf(text).containing(cursor);
   return cluster === undefined ? text.length : cluster.index + cluster.segment.length;
 }

@@ -1,5 +1,6 @@
 // Lays out a prompt and its text in the columns of a terminal: the rows, and the cursor among them.
 // Wide characters and long lines wrap as a terminal wraps them.
+import { segmentsOf } from "./cut-text.ts";
 import type { EditLine } from "./line-edit.ts";
 
 export type TextLayout = { rows: string[]; cursor: CursorPosition };
@@ -39,7 +40,7 @@ function layOutStops(prompt: string, text: string, columns: number): { rows: str
     row = next;
     column = Bun.stringWidth(next);
   };
-  for (const { segment, index } of segmenter.segment(text)) {
+  for (const { segment, index } of charactersOf(text)) {
     const isBreak = segment === "\n";
     const printable = segment === "\t" ? "  " : segment.replace(/\p{Cc}/gu, "");
     const cells = Bun.stringWidth(printable);
@@ -58,7 +59,9 @@ function layOutStops(prompt: string, text: string, columns: number): { rows: str
   return { rows: [...rows, row], stops };
 }
 
-const segmenter = new Intl.Segmenter();
+function charactersOf(text: string): Iterable<{ segment: string; index: number }> {
+  return /^[\x20-\x7e]*$/.test(text) ? Array.from(text, (segment, index) => ({ segment, index })) : segmentsOf(text);
+}
 
 /** At most `height` rows, with the cursor among them. Rows that scrolled off the terminal can't be painted again. */
 export function visiblePart({ rows, cursor }: TextLayout, height: number): TextLayout {

@@ -68,15 +68,20 @@ export function stopFollowing(ctx: EffectContext): void {
   for (const feed of following.feeds) feed.return?.().catch(() => {});
 }
 
-/** Reads a feed until following stops, also while it waits for an event. */
-async function* readUntilStopped(following: SessionFollow, events: AsyncIterable<Event>): AsyncGenerator<Event> {
+/** Reads a feed until following stops, also while it waits for an event. No generator: a stream has thousands of events. */
+async function readUntilStopped(
+  following: SessionFollow,
+  events: AsyncIterable<Event>,
+  onEvent: (event: Event) => Promise<void> | null,
+): Promise<void> {
   const feed = events[Symbol.asyncIterator]();
   following.feeds.add(feed);
   try {
     while (!following.isStopped) {
       const next = await feed.next();
       if (next.done === true || following.isStopped) return;
-      yield next.value;
+      const handled = onEvent(next.value);
+      if (handled !== null) await handled;
     }
   } finally {
     following.feeds.delete(feed);
@@ -88,12 +93,12 @@ async function followVisible(ctx: EffectContext, following: SessionFollow, after
   const { push, flush } = coalesce((event) => (following.isStopped ? undefined : ctx.send({ type: "event", event })));
   for (let seq = afterSeq; !following.isStopped; await Bun.sleep(retryMs)) {
     try {
-      for await (const event of readUntilStopped(following, ctx.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
+      await readUntilStopped(following, ctx.api.turn.watch({ session, afterSeq: seq, until: "never" }), (event) => {
         ({ seq } = event);
         push(event);
         if (event.type === "session.spawned") flush(); // its block must exist before its own events arrive
-        await trackEvent(ctx, following, event);
-      }
+        return event.type.endsWith(".delta") ? null : trackEvent(ctx, following, event);
+      });
     } catch (error) {
       flush();
       if (following.isStopped) return;
@@ -162,12 +167,13 @@ async function followSubSession(ctx: EffectContext, following: SessionFollow, se
   const { push, flush } = coalesce((event) => (following.isStopped ? undefined : sendEvent(event)), subSessionFlushMs);
   try {
     for (; subSession.pendingTurns > 0 && !following.isStopped; await Bun.sleep(100)) {
-      for await (const event of readUntilStopped(following, ctx.api.turn.watch({ session, afterSeq: subSession.seq, until: "idle" }))) {
+      await readUntilStopped(following, ctx.api.turn.watch({ session, afterSeq: subSession.seq, until: "idle" }), (event) => {
         subSession.seq = event.seq;
         if (event.type === "turn.ended") subSession.pendingTurns = Math.max(0, subSession.pendingTurns - 1);
         if (event.type === "session.spawned") void followSubSession(ctx, following, event.session);
         push(event);
-      }
+        return null;
+      });
       if (following.openTurn === null) subSession.pendingTurns = 0;
     }
   } catch (error) {

@@ -1,6 +1,6 @@
 // Computes the height of each part of the screen, and the width of the transcript.
 import { oneLine } from "../../kit/text/cut-text.ts";
-import { layOutText } from "../../kit/text/text-layout.ts";
+import { layOutText, type TextLayout } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { waitingText } from "../../protocol/limits/clock-time.ts";
 import type { State } from "../model/state.ts";
@@ -16,7 +16,16 @@ export function textColumns({ size }: State): number {
 
 export function composerRows(state: State, line: EditLine): number {
   const maxRows = Math.max(1, Math.min(maxComposerRows, state.size.rows - 6));
-  return Math.min(maxRows, layOutText(composerPrompt, line, state.size.columns).rows.length);
+  return Math.min(maxRows, layOutPrompt(composerPrompt, line, state.size.columns).rows.length);
+}
+
+let latest: { prompt: string; line: EditLine; columns: number; layout: TextLayout } | null = null;
+
+/** Keeps the latest layout: a frame needs the height of the same message several times. */
+export function layOutPrompt(prompt: string, line: EditLine, columns: number): TextLayout {
+  if (latest === null || latest.line !== line || latest.columns !== columns || latest.prompt !== prompt)
+    latest = { prompt, line, columns, layout: layOutText(prompt, line, columns) };
+  return latest.layout;
 }
 
 /** One line for turns that start later, and the queued messages. On a low screen they leave a row for the transcript and one for the composer. */

@@ -2,7 +2,7 @@
 // Removes characters that must not be printed: those without width, those that change the writing direction, and those
 // that move the cursor.
 import { stripAnsi, type TextStyle, type TextRun } from "../../kit/text/ansi.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
+import { oneLine, segmentsOf } from "../../kit/text/cut-text.ts";
 
 export type Row = readonly TextRun[];
 
@@ -147,9 +147,7 @@ export function cellsOf(text: string): number {
   return printableAscii.test(text) ? text.length : Bun.stringWidth(text);
 }
 
-const segmenter = new Intl.Segmenter();
-
 export function clustersOf(text: string): { text: string; cells: number }[] {
   if (printableAscii.test(text)) return Array.from(text, (letter) => ({ text: letter, cells: 1 }));
-  return Array.from(segmenter.segment(text), ({ segment }) => ({ text: segment, cells: Bun.stringWidth(segment) }));
+  return Array.from(segmentsOf(text), ({ segment }) => ({ text: segment, cells: Bun.stringWidth(segment) }));
 }

@@ -63,6 +63,8 @@ export function canvasSurface(
 export class Canvas extends Renderable {
   private readonly options: CanvasOptions;
   private readonly clusterReplacements = new Map<string, string>();
+  /** Drawable texts by the text of a run that is not ASCII. Measuring one takes longer than drawing it. */
+  private readonly drawables = new Map<string, string>();
   private readonly pickColors: ReturnType<typeof createColorPicker>;
   /** Keeps the drawn rows, so that a frame draws only changed rows. */
   private rowBuffer: OptimizedBuffer | null = null;
@@ -135,6 +137,7 @@ export class Canvas extends Renderable {
     rowBuffer?.destroy();
     this.drawnRows = [];
     this.clusterReplacements.clear();
+    this.drawables.clear();
     if (this.options.joinsEmoji === true) this.measure ??= OptimizedBuffer.create(1, 1, "wcwidth", { owner: this.nativeScene });
     return (this.rowBuffer = OptimizedBuffer.create(this.width, this.height, widthMethod, { owner: this.nativeScene }));
   }
@@ -157,7 +160,16 @@ export class Canvas extends Renderable {
 
   /** Replaces clusters whose width in this terminal differs from `cellsOf`, for example joined emoji. */
   private toDrawable(buffer: OptimizedBuffer, text: string): string {
-    if (terminalCells(buffer, text) === cellsOf(text)) return text;
+    if (/^[\x20-\x7e]*$/.test(text)) return text;
+    const cached = this.drawables.get(text);
+    if (cached !== undefined) return cached;
+    const drawable = terminalCells(buffer, text) === cellsOf(text) ? text : this.replaceClusters(buffer, text);
+    if (this.drawables.size >= maxDrawables) this.drawables.clear();
+    this.drawables.set(text, drawable);
+    return drawable;
+  }
+
+  private replaceClusters(buffer: OptimizedBuffer, text: string): string {
     return clustersOf(text)
       .map((cluster) => this.clusterReplacements.get(cluster.text) ?? this.replaceCluster(buffer, cluster))
       .join("");
@@ -175,10 +187,13 @@ export class Canvas extends Renderable {
   }
 }
 
+const maxDrawables = 500;
+
 /** A terminal that joins emoji may still draw these in cells of their own. */
 const skinTones = /[\u{1F3FB}-\u{1F3FF}]/gu;
 
 function isSameRow(drawn: Row | undefined, row: Row): boolean {
+  if (drawn === row) return true;
   if (drawn === undefined || drawn.length !== row.length) return false;
   return row.every(({ text, style }, index) => drawn[index]?.text === text && drawn[index].style === style);
 }

@@ -13,7 +13,7 @@ export function createFirstFrame(draw: () => void) {
   const timer = setTimeout(startDrawing, maxDelayMs);
   return {
     /** Draws the state after a message, unless the first frame still waits. */
-    onMessage({ type }: UpdateMessage): void {
+    onMessage: ({ type }: UpdateMessage): void => {
       if (isDrawing) return draw();
       if (type !== "opened" && type !== "key" && type !== "paste") return;
       clearTimeout(timer);

@@ -13,7 +13,17 @@ type Fact = readonly { row: Row; importance: number }[];
 
 const separator: Row = [styled(" · ", faint)];
 
+let latest: { inputs: readonly unknown[]; row: Row } = { inputs: [], row: [] };
+
+/** The same row is returned as long as its facts stay, for example while text streams. */
 export function infoRow(state: State): Row {
+  const { size, pathPrefixes, about, session, total, contextTokens, policy, sandbox } = state;
+  const inputs = [size.columns, pathPrefixes, about, session?.agent, session?.model, total, contextTokens, policy, sandbox, netText(state)];
+  if (inputs.some((input, index) => input !== latest.inputs[index])) latest = { inputs, row: layOutFacts(state) };
+  return latest.row;
+}
+
+function layOutFacts(state: State): Row {
   const { columns } = state.size;
   let facts = factsOf(state);
   for (;;) {

@@ -4,7 +4,7 @@ import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
 import { focusedAsk, waitingAsk } from "../model/asks.ts";
-import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
+import { visiblePart } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { highlightRow, patternOf } from "../search/find.ts";
 import { styled, cellsOf, plainLine, fit, type Row } from "../layout/wrap.ts";
@@ -14,7 +14,7 @@ import type { State } from "../model/state.ts";
 import { hintFor } from "../keys/hint.ts";
 import { blockCount } from "../model/transcript.ts";
 import { askerText } from "./ask.ts";
-import { composerPrompt, composerRows, visibleQueue, transcriptHeight } from "../layout/screen-layout.ts";
+import { composerPrompt, composerRows, layOutPrompt, visibleQueue, transcriptHeight } from "../layout/screen-layout.ts";
 import { overlayOf } from "./overlays.ts";
 import { fitSentence } from "./sentence.ts";
 import { infoRow, runningText } from "./info.ts";
@@ -59,8 +59,19 @@ function transcriptRows(state: State): TranscriptRow[] {
     const { block, row: plain, imageRow } = visible;
     if (plain.length === 0 && imageRow === null) return visible;
     const row = pattern === null ? plain : highlightRow(plain, pattern);
-    return { ...visible, row: [block.id === state.focus ? styled("┃ ", waiting) : styled("  "), ...row] };
+    return { ...visible, row: block.id === state.focus ? [styled("┃ ", waiting), ...row] : indent(row) };
   });
+}
+
+const indented = new WeakMap<Row, Row>();
+
+/** The same row is returned for the same row, so that unchanged rows are recognised at once. */
+function indent(row: Row): Row {
+  const known = indented.get(row);
+  if (known !== undefined) return known;
+  const result = [styled("  "), ...row];
+  indented.set(row, result);
+  return result;
 }
 
 function padRows(rows: Row[], height: number): Row[] {
@@ -144,7 +155,7 @@ function waitingText(state: State, ask: Ask): string {
 function composerOf(state: State) {
   const [prompt, line] = activeInput(state);
   const height = composerRows(state, state.unsent);
-  const visible = visiblePart(layOutText(prompt, line, state.size.columns), height);
+  const visible = visiblePart(layOutPrompt(prompt, line, state.size.columns), height);
   const rows = [...visible.rows, ...Array.from({ length: height - visible.rows.length }, () => "")];
   return { rows, cursor: visible.cursor };
 }
