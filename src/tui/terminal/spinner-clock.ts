@@ -6,15 +6,17 @@ const intervalMs = 250;
 /** `onTick` is called only if nothing else has moved the spinner since the last interval. */
 export function createSpinnerClock(onTick: (now: number) => void) {
   let movedAt = 0;
-  /** The time to show if the spinner is due, else null. */
-  const take = (): number | null => {
+  const takeAfter = (ms: number): number | null => {
     const now = Date.now();
-    if (now - movedAt < intervalMs) return null;
-    return (movedAt = now);
+    return now - movedAt < ms ? null : (movedAt = now);
   };
   const timer = setInterval(() => {
-    const now = take();
+    const now = takeAfter(intervalMs);
     if (now !== null) onTick(now);
   }, intervalMs);
-  return { take, close: () => clearInterval(timer) };
+  return {
+    /** The time to show with a frame that is drawn anyway. Null if the spinner has just moved. */
+    take: () => takeAfter(intervalMs / 2),
+    close: () => clearInterval(timer),
+  };
 }
