@@ -1,11 +1,13 @@
 // The agent of one connection: a table of the protocol's methods over the sessions that the client has open.
-import { agent, RequestError, type AgentApp, type AgentContext, type ClientCapabilities } from "@agentclientprotocol/sdk";
+import { agent, RequestError, type AgentApp, type AgentContext, type ClientCapabilities, type McpServer } from "@agentclientprotocol/sdk";
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { isRecord } from "../../kit/text/json.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
+import type { McpServerEntries } from "../../protocol/mcp/server-entry.ts";
+import { clientServers } from "../session/client-servers.ts";
 import { createClient } from "../session/client.ts";
 import { listSessions } from "../session/list-sessions.ts";
 import { OpenSession } from "../session/open-session.ts";
@@ -54,7 +56,7 @@ export function createAcpAgent(deps: AcpDeps): { app: AgentApp; close: () => voi
 }
 
 type Params = Record<string, unknown>;
-type Place = { cwd: string; additionalDirectories?: string[] };
+type Place = { cwd: string; additionalDirectories?: string[]; mcpServers?: McpServer[] };
 
 class Sessions {
   capabilities: ClientCapabilities = {};
@@ -155,7 +157,8 @@ class Sessions {
     const api = open?.api ?? (await this.#deps.connect(directory));
     const session = await this.#stored(id, directory);
     const at = messageId === null ? null : (open?.nodeOf(messageId) ?? messageId);
-    const forked = await this.#add(await api.session.fork({ session: session.id, at, name: null }), { cwd: session.directory });
+    const created = await api.session.fork({ session: session.id, at, name: null });
+    const forked = await this.#add(created, { cwd: session.directory }, open?.mcpServers);
     await forked.read({ isRepeated: false });
     return this.#answer(forked);
   }
@@ -179,12 +182,23 @@ class Sessions {
     return (await this.#deps.connect(directory)).session.find({ wanted: requireId(id), directory });
   }
 
-  async #add(session: Session, { additionalDirectories = [] }: Place): Promise<OpenSession> {
+  async #add(
+    session: Session,
+    { additionalDirectories = [], mcpServers = [] }: Place,
+    inherited: McpServerEntries = {},
+  ): Promise<OpenSession> {
     const { log, connect } = this.#deps;
     const context = () => this.#context!;
     const client = createClient({ context, capabilities: () => this.capabilities, log });
     const addDirs = additionalDirectories.map(requireDirectory);
-    const open = await OpenSession.open({ session, connect: () => connect(session.directory), client, addDirs, log });
+    const open = await OpenSession.open({
+      session,
+      connect: () => connect(session.directory),
+      client,
+      addDirs,
+      mcpServers: { ...inherited, ...clientServers(mcpServers) },
+      log,
+    });
     this.#open.get(session.id)?.disconnect();
     this.#open.set(session.id, open);
     return open;

@@ -13,9 +13,9 @@ export function initializeAnswer({ clientCapabilities }: InitializeRequest, vers
     agentCapabilities: {
       loadSession: true,
       promptCapabilities: { image: true, embeddedContext: true, audio: false },
-      mcpCapabilities: { http: false, sse: false },
+      mcpCapabilities: { http: true, sse: false },
       sessionCapabilities: { list: {}, delete: {}, resume: {}, close: {}, additionalDirectories: {}, ...draftCapabilities },
-      _meta: { skein: { methods: ["_skein/fork", "_skein/graft"], usesMcpServersOfClient: false } },
+      _meta: { skein: { methods: ["_skein/fork", "_skein/graft"] } },
     },
     authMethods: authMethods(clientCapabilities?.auth?.terminal === true),
   };

@@ -12,6 +12,7 @@ import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { configuredPolicy, configuredTurn } from "../../protocol/api/turn-options.ts";
+import type { McpServerEntries } from "../../protocol/mcp/server-entry.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { rpcCodes } from "../server/request-errors.ts";
@@ -31,6 +32,8 @@ export type OpenSessionDeps = {
   client: Client;
   /** Directories besides the project that belong to the work. */
   addDirs: string[];
+  /** Servers that the client named for this session. */
+  mcpServers: McpServerEntries;
   log: (line: string) => void;
 };
 
@@ -76,6 +79,10 @@ export class OpenSession {
 
   get id(): string {
     return this.#session.id;
+  }
+
+  get mcpServers(): McpServerEntries {
+    return this.#deps.mcpServers;
   }
 
   get api(): Api {
@@ -204,8 +211,8 @@ export class OpenSession {
 
   /** Null if the prompt was cancelled before the turn started. */
   async #takeTurn(run: PromptRun, task: TurnTask): Promise<TurnEnded | null> {
-    const { client, addDirs } = this.#deps;
-    const setup = { session: this.id, choices: this.#choices, addDirs, canWaitForAnswers: client.canElicit() };
+    const { client, addDirs, mcpServers } = this.#deps;
+    const setup = { session: this.id, choices: this.#choices, addDirs, mcpServers, canWaitForAnswers: client.canElicit() };
     const params = await turnParams(this.#api, task, setup);
     if (run.isCancelled) return null;
     if (task.prompt !== null) this.#updates.expectPrompt(task.prompt);

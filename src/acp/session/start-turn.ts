@@ -3,6 +3,7 @@ import type { PromptResponse } from "@agentclientprotocol/sdk";
 import type { Api, TurnStartParams } from "../../protocol/api/api.ts";
 import { Fault, type TurnStatus } from "../../protocol/api/error.ts";
 import { configuredPolicy, configuredTurn } from "../../protocol/api/turn-options.ts";
+import type { McpServerEntries } from "../../protocol/mcp/server-entry.ts";
 import type { DurableEvent } from "../../protocol/tree/event.ts";
 import type { ImageData } from "../../protocol/tree/node.ts";
 import { turnFailure } from "../server/request-errors.ts";
@@ -12,14 +13,22 @@ export type TurnEnded = Extract<DurableEvent, { type: "turn.ended" }>;
 
 export type TurnTask = { prompt: string | null; images: ImageData[]; compact?: true };
 
-type TurnSetup = { session: string; choices: Choices; addDirs: string[]; canWaitForAnswers: boolean };
+type TurnSetup = {
+  session: string;
+  choices: Choices;
+  addDirs: string[];
+  /** Servers that the client named, beside those of the configuration. */
+  mcpServers: McpServerEntries;
+  canWaitForAnswers: boolean;
+};
 
 /** A client without elicitation can't answer every question, so its turns end with a question instead of waiting. */
 export async function turnParams(api: Api, task: TurnTask, setup: TurnSetup): Promise<TurnStartParams> {
   const settings = await api.config.values();
   const policy = { ...configuredPolicy(settings, setup.choices.policy), addDirs: setup.addDirs };
   const asks: TurnStartParams["asks"] = setup.canWaitForAnswers ? { how: "wait", limitMs: settings.askTimeoutMs } : { how: "later" };
-  return { ...configuredTurn(settings), ...turnAgent(setup.choices), ...task, policy, asks, session: setup.session };
+  const { session, mcpServers } = setup;
+  return { ...configuredTurn(settings), ...turnAgent(setup.choices), ...task, policy, asks, mcpServers, session };
 }
 
 export async function startTurn(api: Api, params: TurnStartParams): Promise<string> {

@@ -8,11 +8,6 @@ export type OtherWord = {
 } & ({ means: string } | { problem: string; hint: string });
 
 const policyText = "--policy workspace|readonly|plan|full, and docs/SANDBOX.md explains them";
-const noServers = {
-  problem: "the native agent uses no MCP servers yet",
-  hint: "`skein mcp install <client>` adds skein to another program; other agents keep their own servers (`claude mcp add`)",
-};
-
 export const otherWords: readonly OtherWord[] = [
   { typed: ["ls", "sessions", "session", "history", "branch", "branches", "session list", "session ls"], means: "list" },
   { typed: ["sessions list", "sessions ls", "threads"], means: "list" },
@@ -56,7 +51,18 @@ export const otherWords: readonly OtherWord[] = [
   { typed: ["manual", "docs"], means: "man" },
   { typed: ["tutorial", "example"], means: "demo" },
   { typed: ["mcp serve", "mcp-server"], means: "mcp" },
-  { typed: ["mcp list", "mcp ls", "mcp add", "mcp add-json", "mcp get", "mcp remove", "mcp rm", "mcp login"], ...noServers },
+  { typed: ["mcp ls"], means: "mcp list" },
+  { typed: ["mcp rm"], means: "mcp remove" },
+  {
+    typed: ["mcp add-json"],
+    problem: "skein takes no JSON for a server",
+    hint: "name its program or address: skein mcp add <name> -- <command>",
+  },
+  {
+    typed: ["mcp login"],
+    problem: "skein has no OAuth for MCP servers",
+    hint: "give the server a token: skein mcp add <name> <url> -H 'Authorization: Bearer ...'",
+  },
   {
     typed: ["logout", "auth logout", "signout"],
     problem: "skein stores no key and no sign-in",

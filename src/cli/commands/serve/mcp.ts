@@ -47,7 +47,7 @@ add, list, get, remove and try are about the servers that skein's native agent u
 Examples:
   skein mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   skein mcp add github -e TOKEN='$GITHUB_TOKEN' -- github-mcp-server stdio
-  skein mcp add docs https://mcp.example.com/mcp -H 'Authorization: Bearer \${DOCS_TOKEN}'
+  skein mcp add docs https://example.com/mcp -H 'X-Token: \${DOCS_TOKEN}'
   skein mcp try files list_directory '{"path": "."}'`,
   async run(args, ctx) {
     const [verb] = args.positionals;
