@@ -55,8 +55,8 @@ export const otherWords: readonly OtherWord[] = [
   { typed: ["mcp rm"], means: "mcp remove" },
   {
     typed: ["mcp add-json"],
-    problem: "skein takes no JSON for a server",
-    hint: "name its program or address: skein mcp add <name> -- <command>",
+    problem: "there is no mcp add-json",
+    hint: "the same entry: skein mcp add <name> '{...}'",
   },
   {
     typed: ["mcp login"],
