@@ -11,17 +11,19 @@ import { type ServerConnection, ServerFailure } from "./server-connection.ts";
 type RunMethod = (connection: ServerConnection, args: Record<string, unknown>, options: McpCallOptions) => Promise<ToolOutcome>;
 
 /** Methods of the protocol that are called like a tool. */
-const methods: Readonly<Record<string, RunMethod>> = {
-  "tools/list": listTools,
-  "resources/list": listResources,
-  "resources/read": readResource,
-  "prompts/list": listPrompts,
-  "prompts/get": getPrompt,
-};
+const methods = new Map<string, RunMethod>(
+  Object.entries({
+    "tools/list": listTools,
+    "resources/list": listResources,
+    "resources/read": readResource,
+    "prompts/list": listPrompts,
+    "prompts/get": getPrompt,
+  }),
+);
 
 /** Rejects with a `ServerFailure` if the server does not answer, or with the reason of `options.signal`. */
 export async function runServerCall(connection: ServerConnection, call: McpCall, options: McpCallOptions): Promise<ToolOutcome> {
-  const method = methods[call.tool ?? "tools/list"];
+  const method = methods.get(call.tool ?? "tools/list");
   const outcome = await (method === undefined
     ? callTool(connection, call.tool as string, { args: call.arguments, options })
     : method(connection, call.arguments, options));

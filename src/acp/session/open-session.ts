@@ -68,7 +68,7 @@ export class OpenSession {
     this.#offer = offer;
     this.#choices = choices;
     this.#updates = new SessionUpdates(deps.session.directory);
-    this.#questions = new Questions(deps.session.id, deps.client);
+    this.#questions = new Questions(deps.session.id, deps.client, deps.log);
   }
 
   static async open(deps: OpenSessionDeps): Promise<OpenSession> {
@@ -144,7 +144,9 @@ export class OpenSession {
     run.ended.promise.catch(() => {}); // `#takeTurn` may not wait for it yet
     this.#run = run;
     const onAbort = () => {
-      if (signal.reason instanceof RequestError) void this.cancel(); // else the connection was closed
+      // Without a request error the connection was closed.
+      if (signal.reason instanceof RequestError)
+        this.cancel().catch((error: unknown) => this.#deps.log(`the turn could not be stopped: ${messageOf(error)}`));
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -240,8 +242,10 @@ export class OpenSession {
   async #stopTurn(): Promise<void> {
     try {
       const run = this.#run;
-      const pending = run?.turn === undefined || run.turn === null ? null : await this.#withdraw(run.turn);
-      if (pending) run?.ended.reject(new Fault("usage", "the turn was withdrawn"));
+      // A turn of another front end may run in the session. `#takeTurn` stops its own after the start.
+      if (run === null || run.turn === null) return;
+      const pending = await this.#withdraw(run.turn);
+      if (pending) run.ended.reject(new Fault("usage", "the turn was withdrawn"));
       else await this.#api.turn.cancel({ session: this.id });
     } catch (error) {
       // The turn has ended meanwhile, or the connection is lost. Following the session shows which.

@@ -2,7 +2,7 @@
 // Without an answer a question stays open; skein never invents an answer.
 import type { Api } from "../../protocol/api/api.ts";
 import type { Ask } from "../../protocol/api/control.ts";
-import { Fault } from "../../protocol/api/error.ts";
+import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { Client } from "./client.ts";
 
 export class Questions {
@@ -10,16 +10,19 @@ export class Questions {
   readonly #shown = new Map<string, AbortController>();
   readonly #session: string;
   readonly #client: Client;
+  readonly #log: (line: string) => void;
 
-  constructor(session: string, client: Client) {
+  constructor(session: string, client: Client, log: (line: string) => void) {
     this.#session = session;
     this.#client = client;
+    this.#log = log;
   }
 
   /** Asks the user while the turn waits. A question without a time limit has ended its turn, so it is asked after the turn. */
   onOpened(api: Api, ask: Ask): void {
     if (ask.expiresAt === null || ask.expiresAt <= Date.now() || this.#shown.has(ask.id)) return;
-    void this.ask(api, ask);
+    // The question stays open: another front end or `skein answer` can answer it.
+    this.ask(api, ask).catch((error: unknown) => this.#log(`the question could not be answered: ${messageOf(error)}`));
   }
 
   onClosed({ id }: Ask): void {

@@ -88,12 +88,12 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
   const drop = (key: string): Promise<void> => pool.drop(key).catch(() => undefined);
   const startLoaded = async (turn: SandboxedTurn, key: string): Promise<Executor> => {
     const { startTurnExecutor } = await loadTurnSandbox();
-    const { executor, guards } = await startTurnExecutor(ctx, turn, { support: requireSupport(), cleanups });
+    const { executor, guards } = await startTurnExecutor(ctx, turn, { support: requireSupport(), cleanups, program: programOf(key) });
     // The cached probe result is wrong, so the next start probes again.
     executor.ready.catch(() => forgetSandboxSupport(ctx));
     return guardExecutor(executor, guards, {
       drop: () => void drop(key),
-      next: () => (key.startsWith(ownKeyPrefix) ? getByKey(turn, key) : get(turn)),
+      next: () => (programOf(key) === undefined ? get(turn) : getByKey(turn, key)),
     });
   };
   const createScratch = (): string => {
@@ -160,6 +160,11 @@ const ownKeyPrefix = "own:";
 
 function ownKey(turn: SandboxedTurn, program: string): string {
   return ownKeyPrefix + JSON.stringify([...keyOf(turn), program]);
+}
+
+/** The executor of one program is named by its key; that of the tools has no name. */
+function programOf(key: string): string | undefined {
+  return key.startsWith(ownKeyPrefix) ? key : undefined;
 }
 
 function checkLinks(ctx: AppContext, turn: Parameters<ExecutorProvider["refuseLinks"]>[0], support: SandboxSupport): void {

@@ -67,15 +67,35 @@ export function removePrivateDirectory(directory: string): void {
   }
 }
 
-/** overlayfs leaves work directories without permissions, which could not be deleted. */
+/** Removes the copies of one executor, which has ended. */
+export function removeCopies(copies: string): void {
+  try {
+    openWorkDirectories([copies]);
+    rmSync(copies, { recursive: true, force: true });
+  } catch {
+    // A process of it is still ending. The daily removal takes the rest.
+  }
+}
+
 export function makeAccessible(directory: string): void {
-  // A tool may have left links, which must not be followed.
-  const isDirectory = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  const below = (path: string) => (isDirectory(path) ? readdirSync(path).map((name) => join(path, name)) : []);
-  const works = below(join(directory, "copies"))
-    .flatMap(below)
+  openWorkDirectories(entriesOf(join(directory, "copies")));
+}
+
+/** overlayfs leaves work directories without permissions, which could not be deleted. */
+function openWorkDirectories(copies: string[]): void {
+  const works = copies
+    .flatMap(entriesOf)
     // A file is beside the overlays, and Bun throws for a path below a file.
     .filter(isDirectory)
-    .flatMap((overlay) => below(join(overlay, "work")));
+    .flatMap((overlay) => entriesOf(join(overlay, "work")));
   for (const work of works.filter(isDirectory)) chmodSync(work, 0o700);
+}
+
+/** A tool may have left links, which must not be followed. */
+function isDirectory(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function entriesOf(path: string): string[] {
+  return isDirectory(path) ? readdirSync(path).map((name) => join(path, name)) : [];
 }

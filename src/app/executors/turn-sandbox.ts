@@ -27,7 +27,7 @@ import {
   type SandboxedTurn,
   supportFor,
 } from "./sandbox-scope.ts";
-import { createScratchDirectory, makeAccessible, removePrivateDirectory, sessionTemps } from "./scratch-directory.ts";
+import { createScratchDirectory, makeAccessible, removeCopies, removePrivateDirectory, sessionTemps } from "./scratch-directory.ts";
 import { addToolDirectories } from "./tool-directories.ts";
 
 export type Cleanup = () => void;
@@ -38,6 +38,8 @@ type SandboxDeps = {
   cleanups: Cleanup[];
   /** The port of the sandbox that stays open, for the tools of skein. */
   port?: number | undefined;
+  /** Set for an executor of one program: it runs beside that of the tools, and two sandboxes must not share their copies. */
+  program?: string | undefined;
 };
 
 /** The guards must be started after it. */
@@ -47,7 +49,7 @@ export async function startTurnExecutor(
   deps: SandboxDeps,
 ): Promise<{ executor: StartedExecutor; guards: GuardWatch }> {
   const hostRoute = await openHostRoute(ctx, turn.policy, deps.support);
-  const { rules, info, guards, support } = sandboxFor(ctx, turn, { ...deps, port: hostRoute?.port });
+  const { rules, info, guards, support, copies } = sandboxFor(ctx, turn, { ...deps, port: hostRoute?.port });
   const { args, env } = moveLoaderVariables(toolEnvironment(ctx.env, info));
   const { selfCommand } = ctx;
   const inner = [...args, ...selfCommand, "__executor", JSON.stringify(info)];
@@ -57,7 +59,10 @@ export async function startTurnExecutor(
   const ports = hostRoute === null ? {} : { attachPort: hostRoute.attach };
   const executor = startExecutor({ ...launch, sandbox: info, root: turn.root, ...ports });
   if (hostRoute !== null) void executor.ready.catch(hostRoute.close);
-  const close = () => executor.close().finally(hostRoute?.close);
+  const close = async () => {
+    await executor.close().finally(hostRoute?.close);
+    if (deps.program !== undefined) removeCopies(copies);
+  };
   return { executor: { ...executor, close }, guards };
 }
 
@@ -93,7 +98,7 @@ function sandboxFor(ctx: AppContext, namedTurn: SandboxedTurn, deps: SandboxDeps
   // The rules open these paths without following links. A link that appears after this makes the start fail.
   const turn = sandboxes(support, namedTurn.policy) ? resolveTurn(namedTurn, ctx.paths.state) : namedTurn;
   const { policy, project, directory } = turn;
-  const { temp, copies } = makeTemp(ctx, namedTurn, cleanups);
+  const { temp, copies } = makeTemp(ctx, namedTurn, deps);
   if (policy.name === "workspace") {
     const projects = [project, directory].filter((path) => !isTooBroad(path, ctx.paths.home));
     addToolDirectories(ctx.paths.state, [...projects, ...policy.addDirs, ...policy.allowWrite]);
@@ -124,7 +129,7 @@ function sandboxFor(ctx: AppContext, namedTurn: SandboxedTurn, deps: SandboxDeps
   const guards = createGuardWatch(
     isGuarded && support.tier === "namespaces" ? mountedGuards(policy, { project, directory, home, env: ctx.env }) : [],
   );
-  return { support, rules: isSandboxed ? rules : null, info: describeSandbox(rules, policy, isSandboxed), guards };
+  return { support, rules: isSandboxed ? rules : null, info: describeSandbox(rules, policy, isSandboxed), guards, copies };
 }
 
 /** Paths that get a placeholder if they are missing: else a tool could create them, with hooks or settings in them. */
@@ -140,12 +145,12 @@ function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {
 function makeTemp(
   ctx: AppContext,
   { root, policy, project, directory }: SandboxedTurn,
-  cleanups: Cleanup[],
+  { cleanups, program = "" }: SandboxDeps,
 ): { temp: string; copies: string } {
   const parent = ctx.ephemeral ? createScratchDirectory(ctx.paths.data) : join(sessionTemps(ctx.paths.data), root);
   cleanups.push(() => (ctx.ephemeral ? removePrivateDirectory(parent) : makeAccessible(parent)));
   const temp = join(parent, "files");
-  const copies = join(parent, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16));
+  const copies = join(parent, "copies", Bun.hash(JSON.stringify([policy, project, directory, program])).toString(16));
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
   utimesSync(temp, new Date(), new Date());
   return { temp: realpathSync(temp), copies: realpathSync(copies) };

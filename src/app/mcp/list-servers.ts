@@ -9,14 +9,14 @@ export function listServers(ctx: AppContext): McpServerInfo[] {
   return configuredServers(ctx).map(infoOf);
 }
 
-function infoOf({ name, entry, origin, isTrusted }: ConfiguredServer): McpServerInfo {
+function infoOf({ name, entry, written, origin, isTrusted }: ConfiguredServer): McpServerInfo {
   const server = checkServer(entry);
   const isValid = typeof server !== "string";
   return {
     name,
     state: !isValid ? "invalid" : !isTrusted ? "untrusted" : entry.disabled === true ? "disabled" : "ready",
     kind: isValid ? server.kind : null,
-    target: isValid ? targetOf(server) : "",
+    target: targetOf(checkServer(written)),
     variables: Object.keys(entry.env ?? {}),
     headerNames: Object.keys(entry.headers ?? {}),
     origin,
@@ -24,7 +24,9 @@ function infoOf({ name, entry, origin, isTrusted }: ConfiguredServer): McpServer
   };
 }
 
-function targetOf(server: McpServer): string {
+/** Empty for an entry whose address is only known with the values of its variables. */
+function targetOf(server: McpServer | string): string {
+  if (typeof server === "string") return "";
   if (server.kind === "stdio") return [server.command, ...server.args].map(shellQuote).join(" ");
   const url = new URL(server.url);
   url.username = "";

@@ -6,14 +6,14 @@ import type { TurnInput, TurnServers } from "../../protocol/api/ports.ts";
 import type { AppContext } from "../app-context.ts";
 import type { ExecutorProvider } from "../executors/executors.ts";
 
-/** A server by name, as it was written, with its origin. */
-export type ConfiguredServer = { name: string; entry: McpServerEntry; origin: string; isTrusted: boolean };
+/** A server by name, with its origin. `written` has no values of variables, so it may be printed. */
+export type ConfiguredServer = { name: string; entry: McpServerEntry; written: McpServerEntry; origin: string; isTrusted: boolean };
 
 /** A server of the config replaces one of .mcp.json. */
 export function configuredServers({ config: { values, origins, projectServers } }: AppContext): ConfiguredServer[] {
   const own = Object.entries(values.mcpServers).map(([name, entry]) => {
     const key = Object.keys(origins).find((candidate) => candidate.startsWith(`mcp_servers.${name}.`));
-    return { name, entry, origin: origins[key ?? ""] ?? "default", isTrusted: true };
+    return { name, entry, written: entry, origin: origins[key ?? ""] ?? "default", isTrusted: true };
   });
   const shared = Object.entries(projectServers?.servers ?? {}).filter(([name]) => !Object.hasOwn(values.mcpServers, name));
   return [
@@ -21,6 +21,7 @@ export function configuredServers({ config: { values, origins, projectServers } 
     ...shared.map(([name, entry]) => ({
       name,
       entry,
+      written: projectServers?.written[name] ?? {},
       origin: projectServers?.path ?? "",
       isTrusted: projectServers?.isTrusted ?? false,
     })),

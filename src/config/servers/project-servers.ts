@@ -13,6 +13,8 @@ export type ProjectServers = {
   /** Whether the file may be used. Servers of an untrusted file are only listed. */
   isTrusted: boolean;
   servers: McpServerEntries;
+  /** The same entries before variables are replaced by their values. Only these may be printed. */
+  written: McpServerEntries;
 };
 
 export type ProjectServerOptions = {
@@ -36,7 +38,7 @@ export function readProjectServers({ project, files, env, isTrusted, warn }: Pro
   if (!isTrusted()) {
     const subject = names.length === 1 ? "its server" : `its ${names.length} servers`;
     warn(`${path} is not trusted, so ${subject} can't be used; read it, then run \`skein trust\``);
-    return { path, isTrusted: false, servers };
+    return { path, isTrusted: false, servers, written: servers };
   }
   const expanded = Object.entries(servers).map(([name, entry]) => {
     const missing = new Set<string>();
@@ -46,7 +48,7 @@ export function readProjectServers({ project, files, env, isTrusted, warn }: Pro
     if (typeof checked === "string") warn(`${path}: the server ${name} ${checked}; it is left out`);
     return [name, server] as const;
   });
-  return { path, isTrusted: true, servers: Object.fromEntries(expanded) };
+  return { path, isTrusted: true, servers: Object.fromEntries(expanded), written: servers };
 }
 
 function parseFile(path: string, files: FileReader, warn: (message: string) => void): McpServerEntries | null {

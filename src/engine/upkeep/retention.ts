@@ -126,9 +126,16 @@ export function createUpkeep(deps: EngineDeps): Upkeep {
 
 const warningText = (error: unknown) => `old data could not be removed: ${messageOf(error)}`;
 
-/** Removes one session after the other until the time is over. */
+/** Removes one session after the other until the time is over, then old temporary directories. */
 async function removeExpired(deps: EngineDeps, retention: RetentionPort): Promise<void> {
-  retention.removeOldTemps();
+  try {
+    await removeSessions(deps, retention);
+  } finally {
+    retention.removeOldTemps();
+  }
+}
+
+async function removeSessions(deps: EngineDeps, retention: RetentionPort): Promise<void> {
   const store = await deps.store();
   const archivedBefore = Date.now() - retention.afterMs;
   const archived = await store.listSessions({ project: null, archived: true, subSessions: true });

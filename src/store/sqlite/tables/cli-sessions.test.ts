@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { agentNode, okTurnEnd, newSession, newTurn, userNode } from "../../fixtures/samples.ts";
 import { openStore } from "../sqlite-store.ts";
+import type { TurnStatus } from "../../../protocol/api/error.ts";
 import type { Store } from "../../store.ts";
 
 const claude = { ...newTurn(), agent: "claude", cliSessions: { canFork: true } };
@@ -12,7 +13,7 @@ async function newClaudeSession(store: Store): Promise<string> {
   return (await store.createSession(newSession({ agent: "claude" }))).id;
 }
 
-type Outcome = { status?: "ok" | "auth"; nativeId?: string | null; agent?: string; canFork?: boolean; isAnswered?: boolean };
+type Outcome = { status?: TurnStatus; nativeId?: string | null; agent?: string; canFork?: boolean; isAnswered?: boolean };
 
 /** Runs one turn to its end. Returns the CLI session that it got and the session's new tip. */
 async function takeTurn(store: Store, session: string, outcome: Outcome = {}) {
@@ -106,15 +107,23 @@ test("after a turn whose prompt got no answer the CLI session is resumed, with t
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   const good = await takeTurn(store, session, { nativeId: "a" });
-  const { tip: unanswered } = await takeTurn(store, session, { status: "auth" });
+  const { tip: unanswered } = await takeTurn(store, session, { status: "rate-limited" });
   expect((await takeTurn(store, session)).cliSession).toEqual({ how: "resume", id: "a", mayLack: { nodesAfter: good.tip, unanswered } });
 });
 
 test("a CLI session with nothing but an unanswered prompt is not resumed", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
-  await takeTurn(store, session, { nativeId: "a", status: "auth" });
+  await takeTurn(store, session, { nativeId: "a", status: "overloaded" });
   expect((await takeTurn(store, session)).cliSession).toBe(null);
+});
+
+test("the prompt of a turn that was killed is sent again, because the CLI may never have read it", async () => {
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  const good = await takeTurn(store, session, { nativeId: "a" });
+  await takeTurn(store, session, { status: "killed" });
+  expect((await takeTurn(store, session)).cliSession).toEqual({ how: "resume", id: "a", mayLack: { nodesAfter: good.tip } });
 });
 
 test("a CLI session that began with a failed turn is resumed as possibly empty", async () => {

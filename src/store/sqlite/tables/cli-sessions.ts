@@ -15,7 +15,7 @@ export function findCliSession(db: Db, target: WriteTarget, agent: string, { can
   if (latest === null) return null;
   if (!isComplete(latest)) {
     const nodesAfter = lastCompleteNode(db, agent, latest);
-    const unanswered = unansweredPrompt(db, target.tip);
+    const unanswered = isRefused(latest) ? unansweredPrompt(db, target.tip) : null;
     // The CLI's session has nothing but the prompt, and would get it a second time.
     if (nodesAfter === null && unanswered !== null) return null;
     return { how: "resume", id: latest.native_id, mayLack: { nodesAfter, ...(unanswered === null ? {} : { unanswered }) } };
@@ -26,6 +26,11 @@ export function findCliSession(db: Db, target: WriteTarget, agent: string, { can
 /** The agent's part of a turn whose check failed has ended well. */
 function isComplete({ status }: Candidate): boolean {
   return status === "ok" || status === "check-failed";
+}
+
+/** Only a refused request proves that the CLI has read the prompt. A turn that was killed may have ended before. */
+function isRefused({ status }: Candidate): boolean {
+  return status === "rate-limited" || status === "overloaded";
 }
 
 /** The id of the node if it is a prompt: the turn that ended there recorded no answer to it. */

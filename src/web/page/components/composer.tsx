@@ -100,7 +100,7 @@ function useDraft(draftName: string) {
     setProblem(null);
     try {
       await action.run({ text, agent: choice.agent || null, model: choice.model || null, policy: choice.policy || null, images });
-      setText("");
+      setText((now) => (now === text ? "" : now));
       sessionStorage.removeItem(storage);
       setImages([]);
     } catch (error) {

@@ -20,9 +20,10 @@ export async function logInByLink(): Promise<string | null> {
   const code = params.get("login");
   if (code === null) return null;
   const directory = params.get("directory");
-  if (directory !== null) localStorage.setItem(directoryName, directory);
   history.replaceState(null, "", `${location.pathname}#/`);
   const problem = await logIn(code);
+  // Only a valid link may choose the directory: any text on the page can contain a link to this address.
+  if (problem === null && directory !== null) localStorage.setItem(directoryName, directory);
   // A link that was used before does not matter in the browser that used it.
   return storedKey() === null ? problem : null;
 }

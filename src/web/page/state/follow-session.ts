@@ -65,11 +65,14 @@ export function followSession(line: Line, id: string): FollowedSession {
       // The line was lost. The next snapshot or event brings the turns.
     }
   };
+  const endFeed = () => void feed?.return?.()?.catch(() => {});
   const loop = async (): Promise<void> => {
     while (!isStopped) {
       try {
         if (current.session === null) current = await loadSession(line, id);
-        current = { ...current, status: "live", problem: null, transcript: withoutLive(current.transcript) };
+        if (isStopped) return;
+        // A paused turn is reported again by the feed, a resumed one is not.
+        current = { ...current, status: "live", problem: null, isPaused: false, transcript: withoutLive(current.transcript) };
         publish();
         feed = line.api.turn.watch({ session: id, afterSeq: current.seq, until: "never" })[Symbol.asyncIterator]();
         for (let item = await feed.next(); !item.done && !isStopped; item = await feed.next()) {
@@ -85,11 +88,12 @@ export function followSession(line: Line, id: string): FollowedSession {
         publish();
         if (!isLost && current.session === null) return;
       }
-      await Promise.all([line.whenOnline(), delay(100)]);
+      endFeed();
+      // A failure while the line is there would repeat at once.
+      await Promise.all([line.whenOnline(), delay(current.status === "failed" ? 2_000 : 100)]);
     }
   };
   void loop();
-  const endFeed = () => void feed?.return?.()?.catch(() => {});
   return {
     state,
     refreshPending,

@@ -69,7 +69,7 @@ function readCode(text: string, index: number): Found | null {
 
 /** `[text](address)`. A picture of another place is not loaded: its description becomes the link. */
 function readLink(text: string, index: number, depth: number): Found | null {
-  const match = /^!?\[([^\]\n]{0,500})\]\(\s*<?([^()\s>]{0,2000}(?:\([^()\s]{0,500}\))?[^()\s>]{0,500})>?(?:\s+"[^"\n]{0,200}")?\s*\)/.exec(
+  const match = /^!?\[([^\]\n]{0,500})\]\(\s*<?([^()\s>]{0,2000}(?:\([^()\s]{0,500}\)[^()\s>]{0,500})?)>?(?:\s+"[^"\n]{0,200}")?\s*\)/.exec(
     text.slice(index, index + 4_000),
   );
   if (match === null) return null;

@@ -11,7 +11,10 @@ export function plainText(text: string): string {
     text
       .replaceAll(/\r+\n/g, "\n")
       .replaceAll(escapeSequence, "")
-      .replaceAll(/[^\n]*\r/g, "")
+      .split("\n")
+      // A pattern would read a long line once for each of its characters.
+      .map((line) => line.slice(line.lastIndexOf("\r") + 1))
+      .join("\n")
       .replaceAll(/[^\P{Cc}\n\t]/gu, ""),
   );
 }

@@ -26,7 +26,11 @@ export function TreeView({ id, followed }: SessionViewProps) {
   useEffect(() => {
     let isCurrent = true;
     line.api.session.tree({ session: id }).then(
-      (loaded) => isCurrent && setTree(loaded),
+      (loaded) => {
+        if (!isCurrent) return;
+        setTree(loaded);
+        setProblem(null);
+      },
       (error: unknown) => isCurrent && setProblem(problemText(error)),
     );
     return () => void (isCurrent = false);
