@@ -1,5 +1,7 @@
 // The files that a session changed, of the whole branch or of one turn. Comments on lines go back to the agent as one message.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { memo } from "preact/compat";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { changeText, unknownFilesText, writersText } from "../../../../protocol/tree/branch-stats.ts";
 import type { FileChange, OtherChange } from "../../../../protocol/tree/file-changes.ts";
 import type { Turn } from "../../../../protocol/tree/turn.ts";
@@ -27,7 +29,7 @@ export function ChangesView({ id, followed }: SessionViewProps) {
   const [loaded, setLoaded] = useState<Loaded>(null);
   const [round, setRound] = useState(0);
   const [isSplit, setSplit] = useState(() => window.innerWidth >= 1100);
-  const [comments, setComments] = useState<ReadonlyMap<string, ReviewComment>>(new Map());
+  const [comments, setComments] = useStoredComments(id);
   const chosen = turns.find((each) => each.id === scope) ?? null;
   const tip = session?.tip;
   useEffect(() => {
@@ -40,13 +42,17 @@ export function ChangesView({ id, followed }: SessionViewProps) {
     return () => void (isCurrent = false);
     // A running turn has no end yet: its changes are read when the tip has moved.
   }, [line, id, scope, tip, round, session === null]);
+  const onComment = useCallback(
+    (comment: ReviewComment) =>
+      setComments((before) => {
+        const next = new Map(before);
+        if (comment.comment === "") next.delete(lineKey(comment));
+        else next.set(lineKey(comment), comment);
+        return next;
+      }),
+    [setComments],
+  );
   if (session === null) return <p class="faint loading">loading</p>;
-  const onComment = (comment: ReviewComment) => {
-    const next = new Map(comments);
-    if (comment.comment === "") next.delete(lineKey(comment));
-    else next.set(lineKey(comment), comment);
-    setComments(next);
-  };
   return (
     <div class="changes scroller">
       <div class="row wrap changes-head">
@@ -78,10 +84,10 @@ export function ChangesView({ id, followed }: SessionViewProps) {
         comments={[...comments.values()]}
         onSend={async (text) => {
           await sendReview(line, { id, directory: session.directory, isRunning: turn !== null }, text);
-          setComments(new Map());
+          setComments(() => new Map());
           goTo("session", id);
         }}
-        onDrop={() => setComments(new Map())}
+        onDrop={() => setComments(() => new Map())}
       />
     </div>
   );
@@ -115,7 +121,8 @@ type ChangedFilesProps = {
 /** Files are open if there are only a few of them. */
 const maxOpenFiles = 12;
 
-function ChangedFiles({ changes: { files, others, patch, note }, isSplit, comments, onComment }: ChangedFilesProps) {
+/** The session's events render the view many times in a second, but its changes only when they are read again. */
+const ChangedFiles = memo(({ changes: { files, others, patch, note }, isSplit, comments, onComment }: ChangedFilesProps) => {
   const diffs = useMemo(() => new Map(patchFiles(patch).map((file) => [file.path, file])), [patch]);
   return (
     <>
@@ -124,14 +131,15 @@ function ChangedFiles({ changes: { files, others, patch, note }, isSplit, commen
       {files.map((change) => {
         const diff = diffs.get(change.path);
         return (
-          <details key={change.path} class="changed-file" open={files.length <= maxOpenFiles && diff !== undefined}>
-            <summary data-row>{showDirections(changeText(change))}</summary>
-            {diff === undefined ? (
-              <p class="faint">There is no text to compare.</p>
-            ) : (
-              <FileDiff file={diff} isSplit={isSplit} comments={comments} onComment={onComment} />
-            )}
-          </details>
+          <ChangedFile key={change.path} title={changeText(change)} isOpenAtFirst={files.length <= maxOpenFiles && diff !== undefined}>
+            {() =>
+              diff === undefined ? (
+                <p class="faint">There is no text to compare.</p>
+              ) : (
+                <FileDiff file={diff} isSplit={isSplit} comments={comments} onComment={onComment} />
+              )
+            }
+          </ChangedFile>
         );
       })}
       {others.length > 0 && (
@@ -146,6 +154,31 @@ function ChangedFiles({ changes: { files, others, patch, note }, isSplit, commen
       )}
     </>
   );
+});
+
+type ChangedFileProps = { title: string; isOpenAtFirst: boolean; children: () => ComponentChildren };
+
+/** The rows of a closed file are not in the document. */
+function ChangedFile({ title, isOpenAtFirst, children }: ChangedFileProps) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  return (
+    <details class="changed-file" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary data-row>{showDirections(title)}</summary>
+      {isOpen && children()}
+    </details>
+  );
+}
+
+type Comments = ReadonlyMap<string, ReviewComment>;
+
+/** The comments survive another tab of the session and a new version of the page, until they are sent. */
+function useStoredComments(id: string): [Comments, (update: (before: Comments) => Comments) => void] {
+  const name = `skein-review:${id}`;
+  const [comments, setComments] = useState<Comments>(
+    () => new Map(JSON.parse(sessionStorage.getItem(name) ?? "[]") as [string, ReviewComment][]),
+  );
+  useEffect(() => sessionStorage.setItem(name, JSON.stringify([...comments])), [name, comments]);
+  return [comments, setComments];
 }
 
 type ReviewBarProps = { comments: readonly ReviewComment[]; onSend: (text: string) => Promise<void>; onDrop: () => void };

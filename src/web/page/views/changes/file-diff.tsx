@@ -1,6 +1,6 @@
 // The diff of one file, in one or two columns. Each line can be commented: a click on its number, or Enter on it.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { plainText, showDirections } from "../../text/plain-text.ts";
 import { sideBySide, type DiffRow, type PatchFile } from "./patch-files.ts";
 import { lineKey, type CommentedLine, type DiffSide, type ReviewComment } from "./review.ts";
@@ -142,6 +142,10 @@ type CommentRowProps = { line: CommentedLine; columns: number; text: string; onD
 
 function CommentRow({ line, columns, text, onDone }: CommentRowProps): ComponentChildren {
   const [draft, setDraft] = useState(text);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (text === "") field.current?.focus();
+  }, []);
   return (
     <tr class="comment">
       <td colSpan={columns}>
@@ -150,9 +154,7 @@ function CommentRow({ line, columns, text, onDone }: CommentRowProps): Component
           value={draft}
           aria-label={`comment on ${showDirections(line.path)} line ${line.line}`}
           placeholder="Comment; Ctrl+Enter keeps it"
-          ref={(element) => {
-            if (text === "" && draft === "") element?.focus();
-          }}
+          ref={field}
           onInput={(event) => setDraft(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onDone(draft.trim());
