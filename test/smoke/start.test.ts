@@ -1,4 +1,4 @@
-// What a run loads before its first request, read from the bundle instead of measured: time depends on the machine.
+// Limits what a run loads before its first request. The bundle tells it; a measured time would depend on the machine.
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

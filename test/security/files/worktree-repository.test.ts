@@ -1,5 +1,5 @@
 // The repositories of worktrees are in `.skein` of their project. A session of an outer project can write there in every tier.
-// Whatever it leaves there, skein writes, reads and removes nothing outside of the project, and never waits.
+// skein writes, reads and removes nothing outside of the project, and never waits for what a tool left there.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

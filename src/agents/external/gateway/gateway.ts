@@ -280,7 +280,7 @@ function interruptedError({ stop, meter }: LedgerEntry): TurnError | null {
 }
 
 const maxErrorBytes = 64 * 1024;
-/** As long as the native agent waits before it repeats a request. */
+/** The native agent also waits at most this long before it repeats a request. */
 const longestRetryWaitMs = 60_000;
 const maxLimitedRequests = 3;
 

@@ -108,7 +108,7 @@ async function openBrowser(url: string, ctx: CommandContext): Promise<boolean> {
     file: 0o600,
     directory: 0o700,
   });
-  // Not a child of this process, because a browser that was not running stays in the foreground.
+  // The browser is no child of this process: one that was not running would keep the terminal busy.
   const starter = Bun.spawn(["/bin/sh", "-c", '"$@" >/dev/null 2>&1 &', "sh", path, file], {
     cwd: ctx.home,
     env: { ...ctx.env, PATH: trustedPath(search) },

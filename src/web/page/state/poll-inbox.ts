@@ -85,7 +85,7 @@ function latestFailures(turns: readonly TurnInfo[]): TurnInfo[] {
   );
 }
 
-/** By the id of the turn's last node. A node never changes, so a known one is not read again. */
+/** The keys are ids of the last nodes of turns. A node never changes, so the page does not read it again. */
 async function readActivities(api: Api, running: readonly TurnInfo[], before: ReadonlyMap<string, string>): Promise<Map<string, string>> {
   const activities = new Map<string, string>();
   for (const { turn } of running) {
