@@ -47,15 +47,20 @@ export const bigScenario: Scenario = { name: "5 MB", commands: ["seq 1000001 162
 /** An empty home for all runs, outside of the temp directory, and an empty git repository as project. */
 export async function openBenchSite(contender: Contender, url: string): Promise<BenchSite> {
   const home = join(peersDir, "homes", contender.name);
+  const cwd = await mkdtemp(join(tmpdir(), `bench-${contender.name}-`));
+  await Bun.spawn(["git", "init", "-q", cwd], { stdout: "ignore" }).exited;
+  await resetHome({ contender, home, cwd }, url);
+  return { contender, home, cwd };
+}
+
+/** The home as before the first run of the program. */
+export async function resetHome({ contender, home }: BenchSite, url: string): Promise<void> {
   await rm(home, { recursive: true, force: true });
   for (const [name, text] of Object.entries(contender.files(url))) {
     await mkdir(dirname(join(home, name)), { recursive: true });
     await Bun.write(join(home, name), text);
   }
   await mkdir(home, { recursive: true });
-  const cwd = await mkdtemp(join(tmpdir(), `bench-${contender.name}-`));
-  await Bun.spawn(["git", "init", "-q", cwd], { stdout: "ignore" }).exited;
-  return { contender, home, cwd };
 }
 
 /** Memory is sampled in separate runs, because sampling slows the run down. */

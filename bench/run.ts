@@ -8,8 +8,9 @@ import { join } from "node:path";
 import { startRemoteModelServer, type RemoteModelServer } from "../test/support/model-server-control.ts";
 import { shellScript } from "../src/scripted-model/script.ts";
 import { buildSkein, codex, earlierBuild, pi } from "./contenders.ts";
-import { bigScenario, callsScenario, measure, openBenchSite, type BenchSite } from "./measure.ts";
+import { bigScenario, callsScenario, measure, openBenchSite, resetHome, type BenchSite } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";
+import { dropFromPageCache } from "./page-cache.ts";
 import { installPeers, peerPackages, peersDir } from "./peers.ts";
 import { renderTables, type Round } from "./table.ts";
 
@@ -24,6 +25,7 @@ async function main(args: string[]): Promise<void> {
   const earlier = earlierBuild(args);
   const contenders = [pi, codex, ...(args.includes("--peers") ? [] : [await buildSkein()]), ...(earlier === null ? [] : [earlier])];
   const startedAt = Date.now();
+  await dropFromPageCache(contenders);
   adoptOrphans();
   const server = await startRemoteModelServer(shellScript([]));
   const sites: BenchSite[] = [];
@@ -76,6 +78,12 @@ async function measureRound(server: RemoteModelServer, sites: BenchSite[]): Prom
   for (const [key, scenario, watch] of plan) {
     for (const site of sites) parts.get(site.contender.name)![key] = await measureTwice(() => measure(server, site, scenario, watch));
   }
+  // The next round is warm again: these runs have filled the new homes.
+  for (const site of sites)
+    parts.get(site.contender.name)!.cold = await measureTwice(async () => {
+      await resetHome(site, server.url);
+      return measure(server, site, callsScenario(2), "time");
+    });
   return parts as Map<string, Round>;
 }
 
@@ -100,7 +108,7 @@ function describeRun(sites: BenchSite[], results: Map<string, Round[]>, args: st
   return `# Side by side
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench${args.length > 0 ? ` -- ${args.join(" ")}` : ""}\`; ${versions}; Bun ${Bun.version}, ${peerPackages.node} for pi; \
-${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, load ${load.join(" ")} at the end. Medians of ${count}, interleaved, warm homes, sandbox and approvals of the peers off, \
+${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, load ${load.join(" ")} at the end. Medians of ${count}, interleaved, warm homes unless a row says cold, all programs read from the disk once, sandbox and approvals of the peers off, \
 one scripted model server over HTTP in its own process, its answers included in every time.
 
 - First request: from before the process is started to its arrival at the server. Overhead per call: (100 calls − 20 calls) / 80, the command (\`echo\`) included.

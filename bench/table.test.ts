@@ -12,7 +12,14 @@ function roundOf(ms: number): Round {
     growthBytes: ms,
     peak: { rssBytes: ms * 1e6, pssBytes: ms * 1e6, samples: 1 },
   };
-  return { calls20: figures, calls100: { ...figures, wholeMs: ms * 2 }, big: figures, memory20: figures, memoryBig: figures };
+  return {
+    calls20: figures,
+    calls100: { ...figures, wholeMs: ms * 2 },
+    big: figures,
+    memory20: figures,
+    memoryBig: figures,
+    cold: figures,
+  };
 }
 
 test("a median is the middle value, or the mean of the two middle values", () => {

@@ -2,7 +2,7 @@
 import type { Figures } from "./measure.ts";
 
 /** One round of one contender. */
-export type Round = { calls20: Figures; calls100: Figures; big: Figures; memory20: Figures; memoryBig: Figures };
+export type Round = { calls20: Figures; calls100: Figures; big: Figures; memory20: Figures; memoryBig: Figures; cold: Figures };
 
 type Row = {
   what: string;
@@ -17,6 +17,7 @@ const megabyte = 1_000_000;
 
 const rows: Row[] = [
   { what: "start → first request", unit: "ms", digits: 0, value: (round) => round.calls20.firstRequestMs, goal: 0.2 },
+  { what: "cold home → first request", unit: "ms", digits: 0, value: (round) => round.cold.firstRequestMs, goal: 0.15 },
   { what: "20 calls, whole run", unit: "ms", digits: 0, value: (round) => round.calls20.wholeMs, goal: 0.2 },
   { what: "100 calls, whole run", unit: "ms", digits: 0, value: (round) => round.calls100.wholeMs, goal: null },
   { what: "overhead per call", unit: "ms", digits: 1, value: (round) => (round.calls100.wholeMs - round.calls20.wholeMs) / 80, goal: 0.5 },

@@ -10,6 +10,6 @@ export { runCli } from "./cli/cli.ts";
 export { printFault, warningText } from "./cli/print/print-fault.ts";
 export { createCommandContext, currentDirectory } from "./cli/terminal/command-context.ts";
 export { findPaths, findProject } from "./config/paths.ts";
+export { createProcessFleet } from "./process-fleet.ts";
 export { createProcessSocket, passToHub } from "./process-socket.ts";
 export { findEnclosingSession } from "./sandbox/enclosing-session.ts";
-export { version } from "./version.ts";

@@ -38,6 +38,7 @@ const mayImport: Record<string, string[]> = {
   "scripted-model": [],
   agents: [...layer0, "models", "executor", "sandbox", "skills", "roles", "scripted-model"],
   engine: [...layer0, "store", "roles"],
+  fleet: [...layer0, "store", "files"],
   hub: layer0,
   mcp: layer0,
   acp: layer0,
@@ -57,14 +58,16 @@ const mayImport: Record<string, string[]> = {
     "mcp-client",
     "agents",
     "engine",
+    "fleet",
     "scripted-model",
     "version",
   ],
   version: [],
   // re-executed, main is the executor, the launcher, the packer or the token counter
-  main: ["protocol", "cli", "app", "run-path", "executor", "sandbox", "files"],
-  "run-path": ["cli", "process-socket", "app", "version", "config", "models", "sandbox"],
+  main: ["protocol", "cli", "app", "run-path", "executor", "sandbox", "files", "version"],
+  "run-path": ["cli", "process-socket", "process-fleet", "app", "config", "models", "sandbox"],
   "process-socket": ["protocol", "hub", "app"],
+  "process-fleet": ["protocol", "cli", "hub", "app", "engine", "fleet"],
 };
 
 describe("layers", () => {
@@ -158,6 +161,7 @@ const mayOpenByPath: Record<string, string> = {
   "src/files/project/count-process.ts": "runs inside the sandbox",
   "src/files/snapshots/": "skein's own repositories; pack.ts runs inside the sandbox",
   "src/store/sqlite/": "the data directory",
+  "src/store/postgres/": "/proc, unlinked temporary files, and the certificate that the user names",
   "src/app/executors/": "the state directory, and placeholders in git directories",
   "src/app/agents/": "the state directory",
   "src/agents/external/process/config-files.ts": "an agent's data directory, opened without links",

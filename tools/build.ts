@@ -1,5 +1,5 @@
 // Builds skein: `dist/skein`, one self-contained executable. With --bundle it builds the files of the npm package:
-// `dist/main.js` with its bytecode, the TUI and the web page beside it. --outfile <path> and --outdir <path> write elsewhere.
+// `dist/main.js` with its bytecode, the TUI, the fleet and the web page beside it. --outfile <path> and --outdir <path> write elsewhere.
 // The built program loads no .env, bunfig.toml or tsconfig.json of the current directory.
 import type { BunPlugin } from "bun";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -33,15 +33,20 @@ function argument(flag: string): string | undefined {
 
 /**
  * The TUI is a separate file: its library uses top-level await, which bytecode does not support. Its native library is
- * loaded from node_modules, where npm installs the one for the machine.
+ * loaded from node_modules, where npm installs the one for the machine. The fleet is one, so that main.js has no code of Postgres.
  */
 async function bundle(): Promise<void> {
-  const externalTui: BunPlugin = {
-    name: "external-tui",
-    setup: (builder) => void builder.onResolve({ filter: /\/tui\/app\.ts$/ }, () => ({ path: "./tui.js", external: true })),
+  const ownBundles: BunPlugin = {
+    name: "own-bundles",
+    setup(builder) {
+      builder.onResolve({ filter: /\/tui\/app\.ts$/ }, () => ({ path: "./tui.js", external: true }));
+      builder.onResolve({ filter: /\/fleet\/fleet\.ts$/ }, (args) =>
+        /\/src\/(app\/|process-fleet\.ts$)/.test(args.importer) ? { path: "./fleet.js", external: true } : null,
+      );
+    },
   };
   const common = { target: "bun", minify: true, outdir } as const;
-  await Bun.build({ ...common, entrypoints: [`${root}/src/main.ts`], format: "cjs", bytecode: true, plugins: [externalTui] });
+  await Bun.build({ ...common, entrypoints: [`${root}/src/main.ts`], format: "cjs", bytecode: true, plugins: [ownBundles] });
   await Bun.build({
     ...common,
     entrypoints: [`${root}/src/tui/app.ts`],
@@ -49,6 +54,7 @@ async function bundle(): Promise<void> {
     naming: { entry: "tui.js", asset: "tui-[name].[ext]" },
     external: [...unusedAssets, ...nativeLibraries],
   });
+  await Bun.build({ ...common, entrypoints: [`${root}/src/fleet/fleet.ts`], format: "esm", naming: { entry: "fleet.js" } });
   await writePage(outdir);
 }
 

@@ -8,10 +8,15 @@ import { startExecutor } from "../src/executor/client.ts";
 
 const commands = ["echo one", "seq 100000", "exit 3"];
 
-/** Writes into `directory`. Returns the files, the most important first. */
+/**
+ * Writes into `directory`. Returns the files, the most important first. The executor uses few functions of its own, so it is
+ * first. The second run is like most runs, because it knows what the sandbox of this machine can do.
+ */
 export async function recordOrder(program: string, directory: string): Promise<string[]> {
   const project = join(directory, "project");
   mkdirSync(project);
+  // Most projects are git repositories, which need other functions.
+  if ((await Bun.spawn(["git", "init", "-q", project]).exited) !== 0) throw new Error("git can't make the recorded project");
   const server = startModelServer(shellScript(commands));
   const env = {
     PATH: process.env.PATH,
@@ -23,7 +28,9 @@ export async function recordOrder(program: string, directory: string): Promise<s
   };
   const options = { program, directory, project, env };
   try {
-    return [await recordRun(options), await recordExecutor(options), await recordScreen(options)];
+    const first = await recordRun(options, "first.order");
+    const run = await recordRun(options, "run.order");
+    return [await recordExecutor(options), run, first, await recordScreen(options)];
   } finally {
     await server.stop();
   }
@@ -34,8 +41,8 @@ type RecordOptions = { program: string; directory: string; project: string; env:
 const modelFlags = ["-m", "anthropic/claude-sonnet-4-5", "--sandbox", "auto"];
 const timeoutMs = 60_000;
 
-async function recordRun({ program, directory, project, env }: RecordOptions): Promise<string> {
-  const order = join(directory, "run.order");
+async function recordRun({ program, directory, project, env }: RecordOptions, name: string): Promise<string> {
+  const order = join(directory, name);
   const child = Bun.spawn([program, "run", "Run the commands.", ...modelFlags, "--output-format", "json"], {
     cwd: project,
     env: { ...env, BUN_BYTECODE_ORDER_OUT: order },

@@ -7,11 +7,12 @@ import { startModelServer } from "../scripted-model/model-server.ts";
 import { createApp } from "./create-app.ts";
 import { createProcessContext } from "./process-context.ts";
 import type { PendingTurn } from "../protocol/api/control.ts";
-import { isFeed, type Api, type MethodName, type TreeView } from "../protocol/api/api.ts";
+import { isFeed, type Api, type MethodName, type SessionView, type TreeView } from "../protocol/api/api.ts";
 import type { Event } from "../protocol/tree/event.ts";
 import { eventRecord, nodeRecord, sessionRecord, turnRecord } from "../protocol/json/records.ts";
 import { checkParams, methodNames } from "../protocol/schema/check-params.ts";
 import { methods } from "../protocol/schema/methods/index.ts";
+import type { UsagePoint } from "../protocol/schema/views/usage-views.ts";
 import type { RaceView } from "../protocol/race/views.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { roundUsd } from "../protocol/tree/usage.ts";
@@ -97,7 +98,11 @@ const elsewhere: MethodName[] = [
   "turn.steer",
   "ask.answer",
   "doctor.tryAgents",
+  "fleet.setup",
   "mcp.try",
+  "mcp.startLogin",
+  "mcp.finishLogin",
+  "mcp.logout",
   "files.planRestore",
   "files.restore",
 ];
@@ -148,7 +153,14 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   await ask("branch.files", { session: session.id });
   await ask("files.diff", { from: session.id, directory: project });
   await ask("files.blame", { path: "a.txt", directory: project });
+  for (const args of ["init -q", "add a.txt", "-c user.name=a -c user.email=a@b.c commit -qm one"])
+    expect(Bun.spawnSync(["git", ...args.split(" ")], { cwd: project }).exitCode).toBe(0);
+  await ask("files.writeNotes", { path: "a.txt", directory: project });
   await ask("session.show", { session: session.id });
+  const end = (await ask("session.show", { session: session.id, max_chars: 1 })) as SessionView;
+  expect(end.nodes.map(({ id }) => id)).toEqual([end.session.tip!]);
+  await ask("session.tree", { session: session.id, brief: true });
+  await ask("node.path", { node: added.id, max_chars: 1_000 });
   for (const row of ["plan.make", "plan.read"] as const) await ask(row, { directory: project });
   await ask("session.leaves", { session: session.id });
   await ask("session.find", { wanted: "main", directory: project });
@@ -201,6 +213,9 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   expect(await ask("models.show", { model: "openai/gpt-5" })).toMatchObject({ name: "openai/gpt-5", ready: false });
   expect(await ask("models.show", { model: "no such model" })).toBeNull();
   await ask("usage.report", { by: "model" });
+  const points = (await ask("usage.series", { by: "model", step: "week", zone: "Asia/Kathmandu" })) as UsagePoint[];
+  expect(points.length).toBeGreaterThan(0);
+  await expect(ask("usage.series", { zone: "Nowhere/Town" })).rejects.toThrow("time zone");
   await ask("store.verify", {});
   await ask("config.set", { key: "max_steps", value: "7" });
   await ask("mcp.list", {});

@@ -54,6 +54,9 @@ export function createApiMethods(
       list: async () => (await import("./mcp/list-servers.ts")).listServers(ctx),
       set: async ({ name, server, scope }) =>
         (await import("../config/servers/set-server.ts")).setServer({ paths, project, scope, name, server }),
+      startLogin: async (params) => (await import("./mcp/sign-in-methods.ts")).createSignInMethods(ctx).startLogin(params),
+      finishLogin: async (params) => (await import("./mcp/sign-in-methods.ts")).createSignInMethods(ctx).finishLogin(params),
+      logout: async (params) => (await import("./mcp/sign-in-methods.ts")).createSignInMethods(ctx).logout(params),
       try: async (params) => (await import("./mcp/try-server.ts")).tryServer(ctx, executors, params),
     },
     trust: {
@@ -71,6 +74,7 @@ export function createApiMethods(
     },
     tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ctx, executors, params) },
     hooks: { test: async ({ hook }) => (await import("./hooks/test-hooks.ts")).testHooks(ctx, hook) },
+    fleet: { setup: async () => (await import("./fleet/set-up-fleet.ts")).setUpFleet(config.values.fleetUrl) },
     doctor: {
       check: async () => (await import("./doctor.ts")).checkMachine(ctx, store),
       tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ctx, createTrialApp, params),

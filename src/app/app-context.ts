@@ -8,8 +8,11 @@ import { trustState } from "../config/trust.ts";
 import type { ModelSettings, ModelSettingsTable } from "../models/model-settings.ts";
 import type { VendorConfig } from "../models/vendors.ts";
 import type { Policy } from "../protocol/api/policy.ts";
+import type { Api } from "../protocol/api/api.ts";
 import type { RoleList } from "../protocol/api/role.ts";
+import type { Store } from "../store/store.ts";
 import { toolDirectories } from "./executors/tool-directories.ts";
+import type { StoreParts } from "./fleet/store-parts.ts";
 import type { ProcessContext } from "./process-context.ts";
 
 export type AppOptions = {
@@ -30,6 +33,10 @@ export type AppOptions = {
   selfCommand: string[];
   version: string;
   processContext: ProcessContext;
+  /** Opens the shared store of the fleet instead of this machine's own. Called once with the URL in the config. */
+  openStore?: (url: string, parts: StoreParts) => Promise<Store>;
+  /** Creates the Api on the shared store, for lists and sessions of the fleet. Called only if the config has a URL. */
+  openFleetApi?: () => Promise<Api>;
   warn: (message: string) => void;
 };
 

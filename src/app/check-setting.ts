@@ -6,6 +6,7 @@ import { nameOptions } from "../models/choose-model.ts";
 import { requireModelName } from "../models/model-names.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { automaticAgent, modelOptions } from "./agents/default-agent.ts";
+import { agentRecipes } from "./agents/external-agents.ts";
 import type { AppContext } from "./app-context.ts";
 
 /** `value` is the checked value; undefined removes the key. Throws a config fault. */
@@ -20,7 +21,7 @@ export function checkSetting(ctx: AppContext, key: string, value: unknown): void
 }
 
 function checkNames(ctx: AppContext, key: string, value: unknown): void {
-  const names = { ...nameOptions(modelOptions(ctx)), agents: Object.keys(ctx.config.values.agents) };
+  const names = { ...nameOptions(modelOptions(ctx)), agents: Object.keys(agentRecipes(ctx)) };
   if ((key === "model" || key === "plan_model") && typeof value === "string") requireModelName(value, names);
   if ((key === "agent" || key === "plan_agent") && typeof value === "string" && value !== automaticAgent) chooseAgent(value, null, names);
   const model = /^models\.([^/]+)\/.*$/.exec(key);

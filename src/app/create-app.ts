@@ -38,9 +38,13 @@ import { createTeamDirectories } from "./agents/team-directories.ts";
 import { createApiMethods } from "./api-methods.ts";
 import { createAppContext, loadRoles, programSearch, type AppContext, type AppOptions } from "./app-context.ts";
 import { createExecutors, type ExecutorProvider } from "./executors/executors.ts";
+import { mergeApis } from "./fleet/merge-apis.ts";
+import { requireFleetUrl } from "./fleet/require-fleet-url.ts";
 import { createFileFinder } from "./find-files.ts";
 import { createHooks } from "./hooks/create-hooks.ts";
-import { createHistorySource } from "./history-source.ts";
+import type { TraceSpool } from "./traces/trace-spool.ts";
+import type { Turn } from "../protocol/tree/turn.ts";
+import { createCommitNotesPort, createHistorySource } from "./history-source.ts";
 import { openTurnServers, serversOf } from "./mcp/turn-servers.ts";
 import { createLimitPort, type LimitPort } from "./limit-port.ts";
 import { createRetentionPort } from "./retention-port.ts";
@@ -49,9 +53,9 @@ import { transcriptPorts } from "./transcript-ports.ts";
 export function createApp(options: AppOptions): Api {
   const ctx = createAppContext(options);
   for (const warning of ctx.config.warnings) options.warn(warning);
-  const store = createStoreAccess(ctx);
   const executors = createExecutors(ctx);
   const snapshots = options.ephemeral ? null : lazySnapshots(ctx, executors.git);
+  const store = createStoreAccess(ctx, { git: executors.git, snapshots });
   const configuredAgents = configuredEntries(ctx);
   const choose = createModelChooser(ctx);
   const names = { ...nameOptions(modelOptions(ctx)), agents: configuredAgents.map(({ name }) => name) };
@@ -62,8 +66,9 @@ export function createApp(options: AppOptions): Api {
     (await import("./worktrees/session-worktrees.ts")).createSessionWorktrees(ctx, { worktrees, git: executors.git }),
   );
   const hooks = createHooks(ctx);
+  const traces = createTraces(ctx, store.open);
   const currentSessions = createCurrentSessions(ctx.paths);
-  return createEngine({
+  const api = createEngine({
     ...options.processContext,
     version: options.version,
     caller: options.ephemeral ? null : { directory: options.cwd, trust: options.trust },
@@ -89,19 +94,24 @@ export function createApp(options: AppOptions): Api {
     listFiles: createFileFinder(ctx, executors.git),
     warn: options.warn,
     ...(hooks === null ? {} : { runHook: hooks.run }),
+    ...(traces === null ? {} : { traceTurn: traces.add }),
     ...(options.ephemeral ? {} : { retention: createRetentionPort(ctx) }),
     limits,
     roles: (directory) => loadRoles(ctx, directory),
     history: createHistorySource(ctx, executors.git),
+    commitNotes: createCommitNotesPort(executors.git),
     methods: createApiMethods(ctx, { store: store.open, executors }, (env, cwd) =>
       createApp({ ...options, ...throwAwayOptions, env, cwd, startedIn: cwd }),
     ),
     close: async () => {
       currentSessions.flush();
-      await Promise.all([executors.settle(), hooks?.settle()]);
+      await Promise.all([executors.settle(), hooks?.settle(), traces?.settle()]);
       await Promise.all([executors.close(), store.close()]);
     },
   });
+  const { openFleetApi } = options;
+  if (openFleetApi === undefined || options.ephemeral || ctx.config.values.fleetUrl === null) return api;
+  return mergeApis({ local: api, fleet: openFleetApi, warn: options.warn });
 }
 
 function plannerPort({ config: { values } }: AppContext): Pick<EngineDeps, "planner"> {
@@ -112,13 +122,40 @@ function plannerPort({ config: { values } }: AppContext): Pick<EngineDeps, "plan
 /** Options of an app that stores nothing (`doctor --agents`). */
 const throwAwayOptions = { ephemeral: true, continuesTurns: false, trust: false, lenient: false, warn: () => {} };
 
+/** Null unless the environment names a collector of traces. Then the rest is loaded at the end of the first turn. */
+function createTraces(ctx: AppContext, openStore: () => Promise<Store>) {
+  const { env, ephemeral } = ctx;
+  if (ephemeral || !(env["OTEL_EXPORTER_OTLP_ENDPOINT"] || env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"])) return null;
+  const spool = lazy<TraceSpool>(async () => (await import("./traces/trace-spool.ts")).createTraceSpool(ctx, openStore));
+  const adding = new Set<Promise<void>>();
+  let hasTurns = false;
+  return {
+    add: (turn: Turn) => {
+      hasTurns = true;
+      const added = spool.add(turn).finally(() => adding.delete(added));
+      adding.add(added);
+    },
+    settle: async () => {
+      if (!hasTurns) return;
+      await Promise.all(adding);
+      await spool.send();
+    },
+  };
+}
+
 /** Opens the store at its first use. */
-function createStoreAccess({ ephemeral, paths, processContext }: AppContext) {
+function createStoreAccess(ctx: AppContext, { git, snapshots }: { git: GitRunner; snapshots: Snapshots | null }) {
+  const { ephemeral, paths, processContext, openStore: openShared, config } = ctx;
   const path = join(paths.data, "skein.db");
   let opened: Promise<Store> | null = null;
   const options = ephemeral
     ? { path: ":memory:", outputsDir: null }
     : { path, outputsDir: join(paths.data, "outputs"), agentsDir: join(paths.data, "agents"), socket: processContext.address };
+  if (openShared !== undefined && snapshots !== null) {
+    const parts = { git, snapshots, filesRoot: join(paths.data, "files") };
+    const open = () => (opened ??= openShared(requireFleetUrl(config.values.fleetUrl), parts));
+    return { open, exists: () => true, close: async () => (await opened?.catch(() => null))?.close() };
+  }
   return {
     open: () => (opened ??= openStore(options)),
     exists: () => opened !== null || (!ephemeral && existsSync(path)),
@@ -198,7 +235,7 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     toolEnv,
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
     skills: (directory, project) => loadSkills(ctx, directory, project),
-    spawnTargets: createSpawnTargets(ctx, names.agents),
+    spawnTargets: createSpawnTargets(ctx, Object.keys(config.values.agents)),
     serverNames: ({ mcpServers }) => [...serversOf(ctx, mcpServers).keys()],
     openServers: (turn) => openTurnServers(ctx, executors, turn),
   });
@@ -212,7 +249,17 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     enforced,
   });
   const path = searchPath(env);
-  const worktrees = lazy<Worktrees>(async () => (await import("../files/worktrees/worktrees.ts")).createWorktrees(executors.git));
+  const worktrees = lazy<Worktrees>(async () => {
+    const [{ createWorktrees }, { createSecretCheck, guardedAmong }] = await Promise.all([
+      import("../files/worktrees/worktrees.ts"),
+      import("../sandbox/project-secrets.ts"),
+    ]);
+    const { home } = ctx.paths;
+    return createWorktrees(executors.git, {
+      guardedAmong: (project, files) => guardedAmong(project, files, { home, env }),
+      isSecret: createSecretCheck({ home, isRoot: process.getuid?.() === 0, env }),
+    });
+  });
   const requireAgent = (name: string, model: string | null): void => {
     const chosen = chooseAgent(name, model, names);
     modelFor(chosen.agent, chosen.model);
@@ -263,16 +310,26 @@ function createSpawnTargets(ctx: AppContext, configuredAgents: readonly string[]
 }
 
 /** Loaded with the first turn that has tools. */
-function lazySnapshots({ paths, warn }: AppContext, git: GitRunner): Snapshots {
-  return lazy(async () =>
-    (await import("../files/snapshots/snapshots.ts")).createSnapshots({
+function lazySnapshots({ paths, env, warn }: AppContext, git: GitRunner): Snapshots {
+  return lazy(async () => {
+    const [{ createSnapshots }, { realSecretPaths }] = await Promise.all([
+      import("../files/snapshots/snapshots.ts"),
+      import("../sandbox/project-secrets.ts"),
+    ]);
+    return createSnapshots({
       root: join(paths.data, "files"),
       git,
       tooBig: ["/", paths.home],
-      leaveOut: [paths.data, paths.state, paths.cache, paths.config],
+      leaveOut: [
+        paths.data,
+        paths.state,
+        paths.cache,
+        paths.config,
+        ...realSecretPaths({ home: paths.home, isRoot: process.getuid?.() === 0, env }),
+      ],
       warn,
-    }),
-  );
+    });
+  });
 }
 
 /** The comparison is loaded with the first turn that has tools. */
@@ -295,7 +352,9 @@ function requireDirectory(directory: string): void {
   });
 }
 
-function projectStatePorts({ paths, ephemeral }: AppContext, current: CurrentSessions) {
+function projectStatePorts({ paths, ephemeral: isEphemeral, openStore: openShared }: AppContext, current: CurrentSessions) {
+  // A session of the fleet is not the current one of a directory here.
+  const ephemeral = isEphemeral || openShared !== undefined;
   return {
     projectOf: (directory) => findProject(directory, paths.home),
     getCurrent: current.get,

@@ -12,11 +12,12 @@ import { transcriptPath } from "../store/transcript.ts";
 import type { AppContext } from "./app-context.ts";
 import type { ExecutorProvider } from "./executors/executors.ts";
 
-export function transcriptPorts({ paths, ephemeral }: AppContext, tier: ExecutorProvider["tier"]) {
+export function transcriptPorts({ paths, ephemeral, openStore: openShared }: AppContext, tier: ExecutorProvider["tier"]) {
   const dataDirectory = () => join(resolveLinks(paths.data), "sessions");
   return {
     transcriptFor: async (session) => {
-      if (ephemeral) return null;
+      // A file of one machine would be missing on the next one.
+      if (ephemeral || openShared !== undefined) return null;
       const directory = session.transcriptDir ?? ((await canProtect(session.project, paths, tier)) ? inProject(session.project) : null);
       return transcriptPath(directory === null ? dataDirectory() : resolveLinks(directory), session);
     },

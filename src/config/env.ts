@@ -4,7 +4,7 @@
 import { type Vendor, vendors } from "../models/vendors.ts";
 
 export type EnvVariable = { name: string; group: EnvGroup; description: string };
-export type EnvGroup = "directories" | "behaviour" | "keys" | "base URLs" | "network";
+export type EnvGroup = "directories" | "behaviour" | "keys" | "base URLs" | "network" | "traces";
 
 const variables: Record<EnvGroup, Record<string, string>> = {
   directories: {
@@ -40,6 +40,18 @@ const variables: Record<EnvGroup, Record<string, string>> = {
     HTTP_PROXY: "Proxy for http requests (also `http_proxy`).",
     NO_PROXY: "Hosts that are reached without a proxy (also `no_proxy`).",
     NODE_EXTRA_CA_CERTS: "File with further certificate authorities.",
+  },
+  traces: {
+    OTEL_EXPORTER_OTLP_ENDPOINT: "Sends a trace of each turn to this collector, as JSON over HTTP; `/v1/traces` is added.",
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "The same with the whole URL.",
+    OTEL_EXPORTER_OTLP_HEADERS: "Headers for the collector: `name=value,...` (also `OTEL_EXPORTER_OTLP_TRACES_HEADERS`).",
+    OTEL_EXPORTER_OTLP_TIMEOUT: "Longest time for one request to the collector, in milliseconds; default 10000.",
+    OTEL_SERVICE_NAME: "Name of the service in a trace; default `skein`.",
+    OTEL_RESOURCE_ATTRIBUTES: "Further attributes of the service: `name=value,...`.",
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "`true` adds prompts, answers, arguments and results to traces.",
+    OTEL_SDK_DISABLED: "`true` sends no traces.",
+    OTEL_TRACES_EXPORTER: "`none` sends no traces.",
+    TRACEPARENT: "The span of the caller (W3C Trace Context), above those of skein.",
   },
 };
 

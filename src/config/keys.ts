@@ -1,5 +1,6 @@
 // Every configuration key, once. Parsing, `ConfigValues`, `Settings`, `skein config`, the JSON schema and
 // docs/CONFIG.md come from this table. It holds data only; load.ts reads files and variables.
+import { fleetKeys } from "./tables/fleet-keys.ts";
 import { hookKeys } from "./tables/hook-keys.ts";
 import { groupKeys } from "./tables/group-keys.ts";
 import { planKeys } from "./tables/plan-keys.ts";
@@ -284,6 +285,7 @@ const keyTable = [
       "How the TUI notifies you, while its terminal has no focus, of a question or of the end of a turn of 10 s or more: as the terminal can, else by its bell (`auto`); by its bell; by a message to the terminal (`osc`); not at all.",
   },
   ...hookKeys,
+  ...fleetKeys,
   ...groupKeys,
   ...serverKeys,
 ] as const satisfies readonly KeyEntry[];

@@ -53,6 +53,7 @@ describe("configuration layers", () => {
       hookAskOpened: null,
       hookTurnWaiting: null,
       hookTimeoutMs: 10_000,
+      fleetUrl: null,
       skills: true,
       unixSockets: false,
       keys: "plain",

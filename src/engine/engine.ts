@@ -5,8 +5,9 @@ import { lazy } from "../kit/flow/lazy.ts";
 import type { Api } from "../protocol/api/api.ts";
 import { protocolVersion, type PendingTurn } from "../protocol/api/control.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
-import type { CommitLog } from "../protocol/tree/history.ts";
+import type { CommitLog, CommitNotes } from "../protocol/tree/history.ts";
 import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/tree/import.ts";
+import type { Turn } from "../protocol/tree/turn.ts";
 import type { HookEvent } from "../protocol/hooks/hook-event.ts";
 import type { EnclosingSession } from "../protocol/api/policy.ts";
 import type { Node } from "../protocol/tree/node.ts";
@@ -46,6 +47,8 @@ export type EngineDeps = {
   guards: ProjectGuards;
   /** Called for the turns of this process. Must return at once and not throw. Missing if the user has no hooks. */
   runHook?: (event: HookEvent) => void;
+  /** Called for each turn of this process that has ended, sub-sessions included. Missing if the user wants no traces. */
+  traceTurn?: (turn: Turn) => void;
   /** Runs the checks of turns. */
   runCommand: CommandRunner;
   /**
@@ -82,6 +85,7 @@ export type EngineDeps = {
   /** Null in an ephemeral run. */
   worktrees: SessionWorktrees | null;
   history: HistorySource;
+  commitNotes: CommitNotes;
   /** Methods that belong to no session. */
   methods: Omit<Api, EngineMethods>;
   /** Absent in an ephemeral run, which stores nothing. */
@@ -144,6 +148,7 @@ export type HistorySource = {
 const load = {
   tree: () => import("./tree/tree-ops.ts"),
   readTree: () => import("./tree/read-tree.ts"),
+  boundedNodes: () => import("./tree/bounded-nodes.ts"),
   graft: () => import("./tree/graft.ts"),
   files: () => import("./files/files-methods.ts"),
   asks: () => import("./control/asks.ts"),
@@ -196,10 +201,14 @@ export function createEngine(deps: EngineDeps): Api {
     session: {
       open: (params) => openSession(deps, params),
       list: async (params) => (deps.hasStore() ? (await load.readTree()).listSessions(await deps.store(), params) : []),
-      tree: async ({ session, archived }) => treeOf(await deps.store(), session, archived ?? false),
-      show: async ({ session }) => {
+      tree: async ({ session, archived, brief }) => {
+        const tree = await treeOf(await deps.store(), session, archived ?? false);
+        return brief === true ? { ...tree, nodes: (await load.boundedNodes()).briefNodes(tree.nodes) } : tree;
+      },
+      show: async ({ session, maxChars }) => {
         const store = await deps.store();
-        return store.sessionView((await store.findSession(session, null)).id);
+        const view = await store.sessionView((await store.findSession(session, null)).id);
+        return maxChars == null ? view : { ...view, nodes: (await load.boundedNodes()).endOfPath(view.nodes, maxChars) };
       },
       leaves: async ({ session }) => (await load.tree()).leavesOf((await treeOf(await deps.store(), session, true)).nodes),
       find: ({ wanted, directory }) => findSession(deps, wanted, directory),
@@ -220,9 +229,20 @@ export function createEngine(deps: EngineDeps): Api {
     },
     ...treeMethods(deps),
     loop: { show: async (params) => (await import("./loops/show-loop.ts")).showLoop(deps, params.session) },
-    usage: { report: async ({ by, project }) => (deps.hasStore() ? (await deps.store()).usage(by, project) : []) },
+    usage: usageMethods(deps),
     store: { verify: async (params) => (await deps.store()).verify(params) },
     close: (how = "stop") => (closing ??= close(how)),
+  };
+}
+
+function usageMethods(deps: EngineDeps): Api["usage"] {
+  return {
+    report: async ({ by, project }) => (deps.hasStore() ? (await deps.store()).usage(by, project) : []),
+    async series(params) {
+      if (!deps.hasStore()) return [];
+      const [{ foldUsage }, store] = await Promise.all([import("./usage/usage-series.ts"), deps.store()]);
+      return foldUsage(await store.usageSeries(params), params);
+    },
   };
 }
 
@@ -231,7 +251,10 @@ function treeMethods(deps: EngineDeps) {
   return {
     node: {
       find: async ({ wanted }) => (await load.tree()).findNode(deps, wanted),
-      path: async ({ node }) => (await deps.store()).path(node),
+      async path({ node, maxChars }) {
+        const path = await (await deps.store()).path(node);
+        return maxChars == null ? path : (await load.boundedNodes()).endOfPath(path, maxChars);
+      },
       children: async ({ node }) => (await deps.store()).children(node),
       add: async (params) => (await load.tree()).addMessage(deps, params),
       addSession: async (params) => (await load.graft()).addSession(deps, params),
@@ -241,6 +264,7 @@ function treeMethods(deps: EngineDeps) {
       list: (params) => deps.listFiles(params),
       diff: async (params) => (await load.files()).diffFiles(deps, params),
       blame: async (params) => (await import("./blame/blame-file.ts")).blameFile(deps, params),
+      writeNotes: async (params) => (await import("./blame/notes/write-notes.ts")).writeNotes(deps, params),
       planRestore: async (params) => (await load.files()).planRestore(deps, params),
       restore: async (params) => (await load.files()).restoreFiles(deps, params),
     },

@@ -1,6 +1,6 @@
 // Starts the executor process, sends tool calls to it and settles each call, also when that process ends.
 // Runs no tool itself. `command` decides whether the process is sandboxed.
-import { PauseGate, type Pausable } from "../kit/flow/pause-gate.ts";
+import { PauseGate, type PausableWork } from "../kit/flow/pause-gate.ts";
 import { endFamily } from "../kit/process/processes.ts";
 import { oneLine } from "../kit/text/cut-text.ts";
 import { Excerpt } from "../kit/text/excerpt.ts";
@@ -18,6 +18,7 @@ import {
   inputFrame,
   jsonFrame,
   maxFrameBytes,
+  type PauseAnswer,
   readJsonFrame,
   readOutputFrame,
 } from "./frames.ts";
@@ -74,7 +75,8 @@ export function startExecutor(options: ExecutorOptions): StartedExecutor {
   let current = open();
 
   const gates = createSessionGates((session, isPaused) => {
-    current.connection.setPaused(session === options.root ? null : session, isPaused);
+    const target = session === options.root ? null : session;
+    return isPaused ? current.connection.pause(target) : current.connection.resume(target);
   });
   /** Waits while the session is paused, then for the process. Null if the call was cancelled meanwhile. */
   const beginCall = async (callOptions: ProgramOptions) => {
@@ -124,20 +126,20 @@ export function startExecutor(options: ExecutorOptions): StartedExecutor {
 }
 
 /** The pause gate of each session. `onChange` is called when a session is paused, and before it resumes. */
-function createSessionGates(onChange: (session: string, isPaused: boolean) => void) {
+function createSessionGates(onChange: (session: string, isPaused: boolean) => void | Promise<void>) {
   const gates = new Map<string, PauseGate>();
   const gateOf = (session: string): PauseGate => {
     const gate = gates.get(session) ?? new PauseGate();
     gates.set(session, gate);
     return gate;
   };
-  const pausableOf = (session: string): Pausable => ({
+  const pausableOf = (session: string): PausableWork => ({
     pause: () => {
       gateOf(session).pause();
-      onChange(session, true);
+      return onChange(session, true);
     },
     resume: () => {
-      onChange(session, false);
+      void onChange(session, false);
       gateOf(session).resume();
     },
   });
@@ -184,6 +186,9 @@ class ExecutorConnection {
   hasEnded = false;
   readonly #process: ExecutorProcess | null;
   readonly #pending = new Map<number, PendingCall>();
+  /** Pauses that the executor has not confirmed. */
+  readonly #pauses = new Map<number, () => void>();
+  #pauseCount = 0;
   readonly #stderr = new Excerpt(1024, 3072);
   readonly #tag: string;
   #abortMessage: string | null = null;
@@ -239,9 +244,20 @@ class ExecutorConnection {
     if (this.#pending.has(call)) this.#send(inputFrame(call, bytes));
   }
 
-  /** Null pauses or resumes every session. */
-  setPaused(session: string | null, isPaused: boolean): void {
-    if (!this.hasEnded) this.#send(jsonFrame(isPaused ? frameTypes.pause : frameTypes.resume, { session }));
+  /** Null pauses every session. Resolves when no process of it can run. */
+  async pause(session: string | null): Promise<void> {
+    if (this.hasEnded) return;
+    const pause = (this.#pauseCount += 1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#pauses.set(pause, resolve);
+    this.#send(jsonFrame(frameTypes.pause, { session, pause }));
+    await Promise.race([promise, this.ended]);
+    this.#pauses.delete(pause);
+  }
+
+  /** Null resumes every session. */
+  resume(session: string | null): void {
+    if (!this.hasEnded) this.#send(jsonFrame(frameTypes.resume, { session }));
   }
 
   /** Closes stdin. The executor then kills its processes and exits; after `closeTimeoutMs` it is killed. */
@@ -300,6 +316,8 @@ class ExecutorConnection {
           const { call, bytes } = readOutputFrame(payload);
           // A slow reader of one call delays the others too, as they share the pipe. Only commands of the user have one.
           await this.#pending.get(call)?.onOutput(bytes, type === frameTypes.output ? "stdout" : "stderr");
+        } else if (type === frameTypes.paused) {
+          this.#pauses.get(readJsonFrame<PauseAnswer>(payload).pause)?.();
         } else if (type === frameTypes.result) {
           const { call, outcome } = readJsonFrame<CallResult>(payload);
           this.#pending.get(call)?.settle(readOutcome(outcome));

@@ -13,6 +13,7 @@ export const frameTypes = {
   output: 17,
   result: 18,
   errorOutput: 19,
+  paused: 20,
 } as const;
 
 export type CallRequest = {
@@ -32,6 +33,8 @@ export type CallRequest = {
 export type CancelRequest = { call: number };
 /** Null pauses or resumes every session of this executor. */
 export type PauseRequest = { session: string | null };
+/** Answers a request to pause when no process of the session can run. The answers are in no order. */
+export type PauseAnswer = { pause: number };
 export type CallResult = { call: number; outcome: ToolOutcome };
 
 export type Frame = { type: number; payload: Uint8Array };

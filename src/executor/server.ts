@@ -23,6 +23,7 @@ import {
   frameTypes,
   jsonFrame,
   outputHeader,
+  type PauseAnswer,
   type PauseRequest,
   readJsonFrame,
   readOutputFrame,
@@ -100,10 +101,15 @@ class CallServer {
 
   handle({ type, payload }: Frame): void {
     if (type === frameTypes.call) void this.#run(readJsonFrame<CallRequest>(payload));
-    if (type === frameTypes.pause) this.#suspension.pause(readJsonFrame<PauseRequest>(payload).session);
+    if (type === frameTypes.pause) void this.#pause(readJsonFrame<PauseRequest & PauseAnswer>(payload));
     if (type === frameTypes.resume) this.#suspension.resume(readJsonFrame<PauseRequest>(payload).session);
     if (type === frameTypes.input) this.#passInput(payload);
     if (type === frameTypes.cancel) this.#running.get(readJsonFrame<CancelRequest>(payload).call)?.abort();
+  }
+
+  async #pause({ session, pause }: PauseRequest & PauseAnswer): Promise<void> {
+    await this.#suspension.pause(session);
+    this.#sender.send(jsonFrame(frameTypes.paused, { pause }));
   }
 
   /** A call that has just arrived must not start its program after everything was killed. */

@@ -13,14 +13,20 @@ export class Suspension {
     const existing = this.#gates.get(session);
     if (existing !== undefined) return existing;
     const gate = createFreezingGate(() => familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }));
-    this.allSessions.add({ pause: () => gate.pause(this), resume: () => gate.resume(this) });
+    const pause = (): Promise<void> => {
+      gate.pause(this);
+      return gate.whenStopped();
+    };
+    this.allSessions.add({ pause, resume: () => gate.resume(this) });
     this.#gates.set(session, gate);
     return gate;
   }
 
-  /** Null pauses every session. */
-  pause(session: string | null): void {
-    (session === null ? this.allSessions : this.gateOf(session)).pause();
+  /** Null pauses every session. Resolves when no process of it can run; does not resolve if one did not stop. */
+  pause(session: string | null): Promise<void> {
+    const gate = session === null ? this.allSessions : this.gateOf(session);
+    gate.pause();
+    return gate.whenStopped();
   }
 
   resume(session: string | null): void {
@@ -28,13 +34,17 @@ export class Suspension {
   }
 }
 
+const neverStopped = new Promise<void>(() => {});
+
 /** A gate that freezes the processes from `listPids` while it is paused. */
 function createFreezingGate(listPids: () => number[]): PauseGate {
   const gate = new PauseGate();
   let frozen: number[] = [];
   gate.add({
     pause: () => {
-      frozen = freeze(listPids);
+      const { pids, isComplete } = freeze(listPids);
+      frozen = pids;
+      return isComplete ? undefined : neverStopped;
     },
     resume: () => thaw(frozen.splice(0)),
   });

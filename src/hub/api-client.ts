@@ -1,7 +1,7 @@
 // Connects to the Api of another process. A lost connection is a fault. Closing it stops no turn of the other process.
 import type { Api } from "../protocol/api/api.ts";
 import { ClientConnection, type ApiCaller, type Welcome } from "../protocol/connection/api-connection.ts";
-import type { Connection, FrameHandler } from "../protocol/connection/connection.ts";
+import type { AcceptConnection, Connection, FrameHandler } from "../protocol/connection/connection.ts";
 
 export type { ApiCaller };
 export type ApiAddress = { socket: string } | { url: string; token: string };
@@ -17,15 +17,22 @@ export async function connectApi(address: ApiAddress, caller: ApiCaller): Promis
   return (await connect(address, caller)).api;
 }
 
+export async function connect(address: ApiAddress, caller: ApiCaller): Promise<RemoteApi> {
+  const open: OpenConnection = async (accept) =>
+    "socket" in address
+      ? (await import("./unix-socket.ts")).connectUnix(address.socket, accept)
+      : (await import("./web-socket.ts")).connectWeb(address.url, address.token, accept);
+  return connectOver(open, caller);
+}
+
+type OpenConnection = (accept: AcceptConnection) => Promise<Connection>;
+
 const helloMs = 5_000;
 
-export async function connect(address: ApiAddress, caller: ApiCaller): Promise<RemoteApi> {
+/** Connects over a transport of another module. */
+export async function connectOver(open: OpenConnection, caller: ApiCaller): Promise<RemoteApi> {
   let client!: ClientConnection;
-  const accept = (opened: Connection): FrameHandler => (client = new ClientConnection(opened));
-  const connection =
-    "socket" in address
-      ? await (await import("./unix-socket.ts")).connectUnix(address.socket, accept)
-      : await (await import("./web-socket.ts")).connectWeb(address.url, address.token, accept);
+  const connection = await open((opened): FrameHandler => (client = new ClientConnection(opened)));
   const timeout = setTimeout(() => connection.close("it does not answer"), helloMs);
   try {
     const welcome = await client.hello(caller);

@@ -2,13 +2,23 @@
 // may connect.
 import { connectionLimits, type Connection, type FrameHandler } from "../protocol/connection/connection.ts";
 
-export type SocketClient = { path: string; handler: FrameHandler | null; drained: PromiseWithResolvers<void> | null };
+export type SocketClient = {
+  path: string;
+  /** The login that the connection belongs to; null without one. */
+  login: string | null;
+  handler: FrameHandler | null;
+  drained: PromiseWithResolvers<void> | null;
+};
+
+export type UpgradeOptions = { headers?: Record<string, string> | undefined; login?: string };
 
 export type SocketListener = {
   websocket: Bun.WebSocketHandler<SocketClient>;
   /** Makes a WebSocket of an allowed request. Returns the response if that is not possible. */
-  upgrade: (request: Request, server: Bun.Server<SocketClient>, headers?: Record<string, string>) => Response | undefined;
+  upgrade: (request: Request, server: Bun.Server<SocketClient>, options?: UpgradeOptions) => Response | undefined;
   closeAll: (why: string) => void;
+  /** Closes the connections of one login. */
+  closeLogin: (login: string, why: string) => void;
 };
 
 /** Called once for each connection. `path` is that of the request, such as `/`. */
@@ -18,14 +28,17 @@ type AcceptAtPath = (connection: Connection, path: string) => FrameHandler;
 export function createSocketListener(accept: AcceptAtPath, { idleSeconds }: { idleSeconds: number }): SocketListener {
   const connections = new Set<Bun.ServerWebSocket<SocketClient>>();
   return {
-    upgrade(request, server, headers) {
+    upgrade(request, server, { headers, login = null } = {}) {
       if (connections.size >= connectionLimits.connections) return new Response("too many connections\n", { status: 503 });
       const { pathname: path } = new URL(request.url);
-      if (server.upgrade(request, { data: { path, handler: null, drained: null }, ...(headers && { headers }) })) return undefined;
+      if (server.upgrade(request, { data: { path, login, handler: null, drained: null }, ...(headers && { headers }) })) return undefined;
       return new Response("this is skein's hub: JSON-RPC 2.0 over WebSocket\n", { status: 426, headers: { Upgrade: "websocket" } });
     },
     closeAll(why) {
       for (const socket of connections) socket.close(1001, why);
+    },
+    closeLogin(login, why) {
+      for (const socket of connections) if (socket.data.login === login) socket.close(1008, why);
     },
     websocket: {
       maxPayloadLength: connectionLimits.frameBytes,

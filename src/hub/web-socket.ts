@@ -33,7 +33,7 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
       const refused = refusalOf(request, token, self.port!);
       if (refused !== null) return refused;
       const headers = request.headers.has("sec-websocket-protocol") ? { "Sec-WebSocket-Protocol": subprotocol } : undefined;
-      return sockets.upgrade(request, self, headers);
+      return sockets.upgrade(request, self, { headers });
     },
     websocket: sockets.websocket,
   });

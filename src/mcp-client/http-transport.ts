@@ -1,30 +1,46 @@
-// The transport to a server over HTTP, from skein's own process. Requests go only to the configured URL, no redirect is
-// followed, and an answer is bounded.
+// The transport to a server over HTTP, from skein's own process. Requests go only to the configured URL, and to renew a
+// sign-in to the origins of that sign-in. No redirect is followed, and an answer is bounded.
 import { SSEClientTransport, StreamableHTTPClientTransport, type FetchLike, type Transport } from "@modelcontextprotocol/client";
 import { oneLine } from "../kit/text/cut-text.ts";
 import type { HttpServer } from "../protocol/mcp/server-entry.ts";
+import { createProvider, type SignInStore } from "./sign-in.ts";
 
 const maxAnswerBytes = 64 << 20;
 
 /** An error whose message is already for the model and the user. It completes "the server ...". */
 export class ServerRefusal extends Error {}
 
-export function createHttpTransport(server: HttpServer): Transport {
+/** A token in the headers takes precedence over a sign-in. */
+export function createHttpTransport(name: string, server: HttpServer, store: SignInStore | null): Transport {
   const url = new URL(server.url);
-  const options = { fetch: guardedFetch(server), requestInit: { headers: { ...server.headers } } };
+  const hasToken = Object.keys(server.headers).some((header) => header.toLowerCase() === "authorization");
+  const signIn = hasToken || store?.read()?.tokens === undefined ? null : store;
+  const authProvider =
+    signIn === null
+      ? {}
+      : {
+          authProvider: createProvider(signIn, () => {
+            throw new ServerRefusal(`needs a new sign-in; in a terminal: skein mcp login ${name}`);
+          }),
+        };
+  const options = { ...authProvider, fetch: guardedFetch(name, server, signIn), requestInit: { headers: { ...server.headers } } };
   return server.isOldSse ? new SSEClientTransport(url, options) : new StreamableHTTPClientTransport(url, options);
 }
 
 /** The old transport sends messages to a second path, which the server names. */
-function guardedFetch(server: HttpServer): FetchLike {
+function guardedFetch(name: string, server: HttpServer, signIn: SignInStore | null): FetchLike {
   const allowed = new URL(server.url);
   return async (input, init) => {
     const url = new URL(String(input));
+    const isServer = url.origin === allowed.origin && url.pathname === allowed.pathname;
+    if (!isServer && signIn?.read()?.origins.includes(url.origin) === true)
+      return bounded(await fetch(url, { ...init, redirect: "manual" }));
     if (url.origin !== allowed.origin || (!server.isOldSse && url.pathname !== allowed.pathname))
       throw new ServerRefusal(`named another address, ${oneLine(url.origin + url.pathname, 200)}; only its configured URL is used`);
     const headers = server.isOldSse ? withHeaders(init?.headers, server.headers) : init?.headers;
     const response = await fetch(url, { ...init, ...(headers === undefined ? {} : { headers }), redirect: "manual" });
-    const problem = problemOf(response);
+    // The transport renews a sign-in itself.
+    const problem = response.status === 401 && signIn !== null ? null : problemOf(name, response);
     if (problem === null) return bounded(response);
     await response.body?.cancel().catch(() => undefined);
     throw new ServerRefusal(problem);
@@ -38,11 +54,11 @@ function withHeaders(given: ConstructorParameters<typeof Headers>[0], own: Reado
   return headers;
 }
 
-function problemOf({ status, headers }: Response): string | null {
+function problemOf(name: string, { status, headers }: Response): string | null {
   if (status === 401) {
     const wantsOAuth = /resource_metadata|bearer/i.test(headers.get("www-authenticate") ?? "");
-    const reason = wantsOAuth ? "asks for a sign-in with OAuth, which skein does not support" : "refused the credentials";
-    return `${reason} (HTTP 401); add a token to its headers: "Authorization": "Bearer \${NAME}"`;
+    const reason = wantsOAuth ? "asks for a sign-in" : "refused the credentials";
+    return `${reason} (HTTP 401); in a terminal: skein mcp login ${name}; or add a token to its headers`;
   }
   if (status === 403) return "denied access (HTTP 403); check its headers";
   if (status < 300 || status >= 400 || status === 304) return null;

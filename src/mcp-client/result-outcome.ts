@@ -9,6 +9,8 @@ import type { ImageData } from "../protocol/tree/node.ts";
 const imageTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const maxImageBytes = 5 << 20;
 const maxImages = 20;
+/** The sum for all images of one result. Some vendors refuse a request with more. */
+const maxTotalBytes = 10 << 20;
 
 export function outcomeOf(content: readonly ContentBlock[], structured: unknown, isError: boolean): ToolOutcome {
   const images: ImageData[] = [];
@@ -63,6 +65,8 @@ function imageText({ data, mimeType }: { data: string; mimeType: string }, image
   if (!imageTypes.has(mimeType) || !/^[A-Za-z0-9+/]*={0,2}$/.test(data)) return `[${about}, left out: the model can't see it]`;
   if (size > maxImageBytes) return `[${about}, left out: at most ${maxImageBytes} bytes can be shown]`;
   if (images.length >= maxImages) return `[${about}, left out: at most ${maxImages} images can be shown]`;
+  const total = images.reduce((sum, { base64 }) => sum + sizeOf(base64), size);
+  if (total > maxTotalBytes) return `[${about}, left out: all images of a result may have ${maxTotalBytes} bytes]`;
   images.push({ mime: mimeType, base64: data });
   return `[${about}]`;
 }

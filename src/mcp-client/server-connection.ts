@@ -6,14 +6,17 @@ import { formatDuration } from "../kit/text/duration.ts";
 import { oneLine } from "../kit/text/cut-text.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { McpCallOptions, RunningProgram } from "../protocol/api/ports.ts";
-import type { McpServer, StdioServer } from "../protocol/mcp/server-entry.ts";
+import type { HttpServer, McpServer, StdioServer } from "../protocol/mcp/server-entry.ts";
 import { createHttpTransport, ServerRefusal } from "./http-transport.ts";
+import type { SignInStore } from "./sign-in.ts";
 import { type ProgramStart, StdioTransport } from "./stdio-transport.ts";
 
 export type ConnectionDeps = {
   version: string;
   /** Starts the program of a server in the turn's sandbox. */
   openProgram: (name: string, server: StdioServer, start: ServerStart) => Promise<RunningProgram>;
+  /** The place of the sign-in to a server; null if sign-ins are not stored. */
+  signInOf: (server: HttpServer) => SignInStore | null;
 };
 
 export type ServerStart = ProgramStart & Pick<McpCallOptions, "registerPausable">;
@@ -53,7 +56,7 @@ export class ServerConnection {
     );
     this.#transport =
       server.kind === "http"
-        ? createHttpTransport(server)
+        ? createHttpTransport(name, server, deps.signInOf(server))
         : new StdioTransport({ open: (start) => deps.openProgram(name, server, { ...start, registerPausable }) });
     // The client has no event listeners, only this property.
     Object.assign(this.client, { onclose: () => (this.hasEnded = true) });

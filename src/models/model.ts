@@ -25,6 +25,21 @@ export type ModelRequest = {
   maxOutputTokens: number | null;
   /** Missing or null for the vendor's default. */
   temperature?: number | null;
+  /** The same object for all requests of a turn. Missing writes the request without the text of an earlier one. */
+  kept?: KeptRequest;
+};
+
+/** The state of a wire between two requests. Only the wire reads and changes it. */
+export type KeptRequest = { items: KeptItems | null };
+
+export type KeptItems = {
+  /** The wire, the vendor and the model that the text was written for. */
+  key: string;
+  /** The messages that the text has. They must not change. */
+  messages: Message[];
+  text: string;
+  /** Notes of the wire about these messages. */
+  ids: Set<string>;
 };
 
 export type StopReason = "end" | "calls" | "length" | "refused";

@@ -87,8 +87,10 @@ export function loadScript(path: string): ReplayScript {
     if (bytes === null) throw new Error("it does not exist");
     value = JSON.parse(bytes.toString("utf8"));
   } catch (error) {
+    // The parser's message would quote the file. A tool could name any file as its script.
+    if (error instanceof SyntaxError)
+      throw new Fault("config", `the replay script ${path} is not JSON`, { hint: 'write {"steps": [{"text": "..."}, ...]}', cause: error });
     const options = { hint: messageOf(error), cause: error };
-    if (error instanceof SyntaxError) throw new Fault("config", `the replay script ${path} is not JSON`, options);
     throw new Fault("file-unreadable", `can't read the replay script ${path}`, options);
   }
   const problem = problemIn(value);

@@ -17,6 +17,7 @@ import {
   type RequestTarget,
   retryTooLate,
 } from "./failure.ts";
+import { IdleCollection } from "../kit/process/idle-collection.ts";
 import { IdleTimeout } from "./idle-timeout.ts";
 import type { Endpoint, ModelEvent, ModelRequest, ServerEvent, Wire, WireEvent, WireName, WireReader } from "./model.ts";
 import { sleep } from "../kit/flow/sleep.ts";
@@ -170,6 +171,9 @@ function nextWait(failure: Failure, budget: RetryBudget, attempts: number): numb
   return failure.retryAfterMs === undefined ? "no" : "too-long";
 }
 
+/** One for the process, as its heap is one. */
+const idleCollection = new IdleCollection();
+
 /** One attempt. Returns how it ended, so that the caller can decide about another attempt. */
 async function* tryOnce(request: ModelRequest, target: RequestTarget, options: StreamOptions): AsyncGenerator<Delta, Done | FailedAttempt> {
   await options.gate?.whenOpen();
@@ -179,7 +183,8 @@ async function* tryOnce(request: ModelRequest, target: RequestTarget, options: S
   const fail = (failure: Failure): FailedAttempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: zeroUsage }) });
   try {
     const wire = await (options.loadWire ?? loadWire)(target.endpoint.wire);
-    const response = await timeout.limit(send(wire, request, target.endpoint, { fetch: options.fetch, signal: timeout.signal }));
+    const sent = send(wire, request, target.endpoint, { fetch: options.fetch, signal: timeout.signal });
+    const response = await timeout.limit(sent.finally(idleCollection.begin()));
     options.onHeaders?.(response.headers);
     const failure = await timeout.limit(readFailure(response, target));
     if (failure) return fail(failure);

@@ -11,6 +11,11 @@ test("there are sixteen built-in roles, which name no agent, model or network", 
   for (const role of builtInRoles) expect(role).toMatchObject({ agent: null, model: null, net: null, origin: "built-in", ignored: [] });
 });
 
+test("every built-in role that may change files has MCP servers, except the planner", () => {
+  const without = builtInRoles.filter(({ tools }) => tools !== null && !tools.includes("mcp"));
+  expect(without.map(({ name }) => name)).toEqual(["planner", "codereviewer"]);
+});
+
 describe("tokens of a role in every request", () => {
   test.each(builtInRoles.filter(({ name }) => name !== "default").map((role) => [role.name, role] as const))(
     "the prompt of %s has 50 to 100 tokens, and at most 160 in a team",

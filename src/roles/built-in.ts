@@ -1,5 +1,6 @@
 // The built-in roles as a table. Prompts are short on purpose: each is sent with every request of its turn.
 import type { Role } from "../protocol/api/role.ts";
+import { mcpToolName } from "../protocol/api/tool-table.ts";
 import { defaultIdleMs, defaultMemoryMb, emptyRole } from "./infer-role.ts";
 
 type BuiltInRole = Pick<Role, "name" | "description" | "prompt"> &
@@ -62,7 +63,7 @@ const table: readonly BuiltInRole[] = [
     prompt:
       "You are the project manager: you keep the work moving and leave the doing to others. Split the objective into tasks, each with an owner, what it waits for, and how one sees that it is done. Follow what really happened, not what was promised. What is blocked goes first to its owner, then to the one it waits for, then to the person. Tell the state in few lines; end with what was reached and what is open.",
     capabilities: ["coordination", "progress-tracking", "communication"],
-    tools: ["read", "write", "edit", "bash", "spawn_session"],
+    tools: ["read", "write", "edit", "bash", "spawn_session", mcpToolName],
     writes: [...shared("project/plans/", "project/status/", "project/coordination/"), ...own("dashboards/")],
     maxMemoryMb: 1024,
   },
@@ -164,6 +165,8 @@ const table: readonly BuiltInRole[] = [
     prompt:
       "You are the planner: you carry nothing out. Look at what is there, then split the objective into phases, and detail only the next one or two: later ones depend on what these bring. Each task says who does it, what to read first, what it delivers, and how one sees that it is done; say what may run side by side. Where there are results already, judge them by looking at them, before you plan on.",
     capabilities: ["planning"],
+    // A server can change data elsewhere, which this policy does not prevent.
+    tools: ["read", "write", "edit", "bash"],
     policy: "plan",
     maxMemoryMb: 1024,
   },
@@ -180,7 +183,7 @@ const table: readonly BuiltInRole[] = [
 
 export const builtInRoles: readonly Role[] = table.map(({ minutes = 30, ...row }) => ({
   ...emptyRole,
-  tools: ["read", "write", "edit", "bash"],
+  tools: ["read", "write", "edit", "bash", mcpToolName],
   policy: "workspace",
   idleMs: defaultIdleMs,
   maxMemoryMb: defaultMemoryMb,

@@ -1,5 +1,6 @@
 // Infers the tools and limits of a role from its name and description, where its file does not set them.
 import type { Role } from "../protocol/api/role.ts";
+import { mcpToolName } from "../protocol/api/tool-table.ts";
 
 const minute = 60_000;
 
@@ -11,7 +12,7 @@ export function inferLimits(name: string, description: string): Pick<Role, "tool
   const mentions = (pattern: RegExp) => pattern.test(words);
   const isBuilder = mentions(/\b(code|coding|coder|implement|engineer|develop|test|qa\b)/);
   return {
-    tools: ["read", "write", "edit", ...(isBuilder ? ["bash"] : [])],
+    tools: ["read", "write", "edit", ...(isBuilder ? ["bash"] : []), mcpToolName],
     timeoutMs: (mentions(/\b(architect|design)/) ? 60 : mentions(/\b(implement|code|coding|coder)/) ? 120 : 45) * minute,
     idleMs: defaultIdleMs,
     maxMemoryMb: defaultMemoryMb,

@@ -71,8 +71,8 @@ describe("sources of roles", () => {
 });
 
 describe("a role file with only a description", () => {
-  const builder = ["read", "write", "edit", "bash"];
-  const writer = ["read", "write", "edit"];
+  const builder = ["read", "write", "edit", "bash", "mcp"];
+  const writer = ["read", "write", "edit", "mcp"];
   test.each([
     ["poet", "writes verses, the latest ones", writer, 45],
     ["senior_engineer", "builds", builder, 45],
@@ -247,7 +247,7 @@ describe("invalid role files", () => {
       "unknown field timout; did you mean timeout?",
       "allow_write is left out: a role adds no rights to those of the turn",
       "unknown field color",
-      "inferred: tools read, write, edit; policy workspace; timeout 45m; max_memory_mb 2048",
+      "inferred: tools read, write, edit, mcp; policy workspace; timeout 45m; max_memory_mb 2048",
     ]);
   });
 });

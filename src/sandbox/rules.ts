@@ -84,6 +84,12 @@ export function createSandboxRules(policy: Policy, paths: SandboxPaths): Sandbox
       return real !== null && accessOf(accessByPath, real) === "scratch" ? [real] : [];
     }),
   );
+  // A tool could rename the directory around a secret, and the next sandbox would not know its new path.
+  const secrets = [...accessByPath].flatMap(([path, access]) => (access === "none" ? [path] : []));
+  setAccess(
+    "write",
+    parentsOfProtected(secrets, writable).filter((path) => accessOf(accessByPath, path) === "write"),
+  );
   const isVisible = (path: string) => accessOf(accessByPath, path) !== "none";
   const guarded = guardedPaths(policy, paths).filter(isVisible);
   setAccess("write", parentsOfProtected(guarded, writable).filter(isVisible));

@@ -1,6 +1,7 @@
 // The interface of the store: asynchronous, and independent of the database behind it.
 // One conformance suite runs against every implementation.
-import type { PurgeReport, UsageKey, UsageEntry, VerifyReport } from "../protocol/api/api.ts";
+import type { UsagePoint } from "../protocol/schema/views/usage-views.ts";
+import type { PurgeReport, UsageKey, UsageEntry, UsageSeriesParams, VerifyReport } from "../protocol/api/api.ts";
 import type { Ask, PendingTurn, QueuedInput, TurnInfo } from "../protocol/api/control.ts";
 import type { TurnStatus } from "../protocol/api/error.ts";
 import type { DurableEvent } from "../protocol/tree/event.ts";
@@ -115,11 +116,15 @@ export type Store = {
   path: (node: string | null) => Promise<Node[]>;
   /** From the root to the session's tip. */
   sessionPath: (session: string) => Promise<Node[]>;
+  /** The end of that path, from its last answer on. The whole path if there is no answer. */
+  sessionPathEnd: (session: string) => Promise<Node[]>;
   children: (node: string) => Promise<Node[]>;
   /** Every node of a tree, oldest first. */
   treeNodes: (tree: string) => Promise<Node[]>;
   /** The nodes that a session wrote, oldest first. */
   sessionNodes: (session: string) => Promise<Node[]>;
+  /** The nodes that a session wrote, from this one on. All of them if it wrote no such node. */
+  sessionNodesFrom: (session: string, node: string) => Promise<Node[]>;
   turn: (id: string) => Promise<Turn | null>;
   turnsOf: (session: string) => Promise<Turn[]>;
   /** Turns that have not ended. The process that ran them may have exited. */
@@ -162,6 +167,8 @@ export type Store = {
   description: (session: string, request: string) => Promise<string | null>;
   saveDescription: (session: string, request: string, description: { stamp: string; body: string }) => Promise<void>;
   usage: (by: UsageKey, project: string | null) => Promise<UsageEntry[]>;
+  /** One point for each key and each quarter of an hour in which turns started. */
+  usageSeries: (request: Pick<UsageSeriesParams, "by" | "since" | "project">) => Promise<UsagePoint[]>;
   /** Deletes archived sessions for good, with every node that no other session needs. */
   purge: (request: PurgeRequest) => Promise<PurgeReport>;
   verify: (options: { repair?: boolean; onProgress?: (checked: number) => void }) => Promise<VerifyReport>;
@@ -225,8 +232,12 @@ export type ActiveHolder = {
   /** The pid in the namespace of the process itself, for messages. */
   namedPid: number;
   started: string;
-  /** The socket on which it serves the Api. */
+  /** The socket on which it serves the Api, or `fleet:<worker>` if it is on another machine. */
   socket: string | null;
+  /** The name of its machine. Missing in a store of one machine. */
+  machine?: string;
+  /** The id of the process in the fleet. */
+  worker?: string;
 };
 
 export type AskClose = { outcome: "answered"; answer: string } | { outcome: "expired" | "left" };

@@ -40,11 +40,17 @@ test("a run loads few files and only cheap modules before its first request", as
     const inputs = [...loaded].flatMap((output) => Object.keys(output.inputs));
     const bytes = [...loaded].reduce((sum, output) => sum + output.bytes, 0);
     expect(inputs.length).toBeGreaterThan(200);
-    expect(inputs.filter((input) => /node_modules|catalog-data|protocol\/schema|src\/(tui|mcp|hub)\//.test(input))).toEqual([]);
+    expect(
+      inputs.filter((input) => /node_modules|catalog-data|protocol\/schema|src\/(tui|mcp|hub|fleet|store\/postgres)\//.test(input)),
+    ).toEqual([]);
     expect([...modules].filter((name) => !cheapModules.includes(name))).toEqual([]);
     // 10 files with 412 KB when this was written. Eighty files took a millisecond longer.
     expect(loaded.size).toBeLessThanOrEqual(14);
     expect(bytes).toBeLessThan(450_000);
+    // `--version` loads only what main.ts itself imports.
+    loaded.clear();
+    load(outputs.find(([, { inputs }]) => Object.keys(inputs).some((input) => input.endsWith("src/main.ts")))![1]);
+    expect([...loaded].reduce((sum, output) => sum + output.bytes, 0)).toBeLessThan(10_000);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -58,10 +58,13 @@ describe("many runs at once", () => {
       let searches = 0;
       do {
         const search = await skein.run(["search", "task", "answer", "--all-projects", "--json"]);
-        expect({ code: search.code, err: search.err }).toEqual({ code: 0, err: "" });
+        expect(search.err).toBe("");
+        // 1: nothing is found while the archived sessions are gone already and no run has stored its prompt yet.
+        expect([0, 1]).toContain(search.code);
         searches += 1;
       } while (isRunning);
       await runs;
+      expect((await skein.run(["search", "task", "answer", "--all-projects", "--json"])).code).toBe(0);
       const purged = await purge;
       expect({ code: purged.code, err: purged.err }).toEqual({ code: 0, err: "" });
       // A run that ends also removes expired sessions. Its exit cuts that off after 500 ms, so the next purge removes the rest.

@@ -15,7 +15,7 @@ const groups: readonly (readonly [title: string, nouns: readonly Exclude<keyof A
   ["Races", ["race"]],
   ["Nodes and their data", ["node", "graft", "context", "handle", "search", "history", "transcript"]],
   ["The project's files", ["files", "worktree", "plan", "tokens"]],
-  ["Agents, models, roles", ["agents", "models", "auth", "skills", "roles", "hooks", "doctor", "health"]],
+  ["Agents, models, roles", ["agents", "models", "auth", "skills", "roles", "hooks", "fleet", "doctor", "health"]],
   ["Configuration and store", ["config", "mcp", "trust", "usage", "limits", "store"]],
 ];
 

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { exitCodes, faultExitCodes } from "../../src/protocol/api/error.ts";
 import { event, hookRecord } from "../../src/protocol/schema/events.ts";
-import { blameReport } from "../../src/protocol/schema/views/blame-views.ts";
+import { blameReport, writtenNotes } from "../../src/protocol/schema/views/blame-views.ts";
 import { loopResult } from "../../src/protocol/schema/views/loop-views.ts";
 import * as printed from "../../src/protocol/schema/printed.ts";
 import * as race from "../../src/protocol/schema/race/race-views.ts";
@@ -47,6 +47,7 @@ const sections: readonly Section[] = [
   ["purge", "`purge --json` prints one.", results.purgeReport],
   ["files diff", "`files diff --json` prints one.", printed.printedDiff],
   ["blame", "`blame --json` prints one.", blameReport],
+  ["blame --notes", "`blame --notes --json` prints one.", writtenNotes],
   ["files restore", "`files restore --json` prints one.", printed.printedRestore],
   ["merge", "`merge --json` prints one.", worktrees.printedMerge],
   ["worktrees", "`worktrees --json` prints an array, the latest first.", worktrees.worktreeInfo],
@@ -59,6 +60,7 @@ const sections: readonly Section[] = [
   ["mcp list", "`mcp list --json` prints an array, `mcp get <name> --json` prints one.", setup.mcpServerInfo],
   ["mcp try", "`mcp try --json` prints one.", setup.mcpTrial],
   ["doctor --agents", "`doctor --agents --json` prints one.", setup.agentsReport],
+  ["fleet setup", "`fleet setup --json` prints one object.", setup.fleetSetup],
   ["hooks test", "`hooks test --json` prints an array.", setup.hookTest],
   ["race show", "`race --json` prints one at the end, `race show --json` at any time; so does the MCP tool `race`, as `race`.", race.raceView],
   ["race list", "`race list --json` prints an array, the latest first.", race.raceInfo],

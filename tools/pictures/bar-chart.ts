@@ -1,7 +1,7 @@
 // Draws the measured figures of bench/RESULTS.md and bench/TUI.md as bars. It reads the committed reports, so that no
 // figure is written by hand.
 import { readFileSync } from "node:fs";
-import { escaped } from "./terminal-svg.ts";
+import { escaped } from "../../src/cli/export/terminal-svg.ts";
 
 type Bar = { name: string; value: number };
 type Group = { title: string; unit: string; bars: Bar[] };

@@ -6,7 +6,7 @@ import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { barChart } from "./bar-chart.ts";
 import { bugTask, cart, check, integersTask, roundTask, scriptFor, testsTask } from "./scripts.ts";
 import { openWindow, runQuietly, type Studio } from "./terminal.ts";
-import { terminalSvg } from "./terminal-svg.ts";
+import { terminalSvg } from "../../src/cli/export/terminal-svg.ts";
 
 /** Draws all pictures. The keys are file names. */
 export async function drawPictures(): Promise<Record<string, string>> {

@@ -1,6 +1,7 @@
 // Runs skein in a terminal of a fixed size and keeps its screen, for pictures. Several programs can print to one screen.
 import { Terminal } from "@xterm/headless";
-import { readScreen, withFixedTexts, type Screen } from "./terminal-svg.ts";
+import type { Screen } from "../../src/cli/export/terminal-svg.ts";
+import { readScreen, withFixedTexts } from "./terminal-screen.ts";
 
 export type Studio = {
   /** The directory in which skein runs, below its home. */

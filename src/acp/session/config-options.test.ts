@@ -6,7 +6,7 @@ import { changeOption, initialChoices, optionsOf, turnAgent, type Offer } from "
 function agentInfo(name: string, fields: Partial<AgentInfo> = {}): AgentInfo {
   const can = { resume: true, fork: true, efforts: ["low", "high"], role: "own" as const };
   const kind = name === "native" ? ("native" as const) : ("cli" as const);
-  const unset = { path: null, version: null, credentials: [], tried: null, signIn: null, missing: null, hint: null };
+  const unset = { path: null, version: null, credentials: [], tried: null, testedVersion: null, signIn: null, missing: null, hint: null };
   return { name, kind, installed: true, vendors: [], can, ...unset, ...fields };
 }
 

@@ -154,7 +154,11 @@ export class OpenSession {
     } catch (error) {
       const isLost = error instanceof Fault && error.code === "connection-lost";
       if (run.isCancelled && !isLost) return { stopReason: "cancelled" };
-      throw error;
+      if (!isLost) throw error;
+      throw new Fault("connection-lost", "the hub stopped during this turn; the work so far is stored", {
+        hint: "load the session again: the next hub continues the turn",
+        cause: error,
+      });
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#run = null;

@@ -21,7 +21,7 @@ import { callsOf, textOf, type NewNode } from "../../protocol/tree/node.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import { compact, needsCompaction } from "./request/compact.ts";
-import { renderMessages } from "./request/messages.ts";
+import { createMessageRenderer } from "./request/messages.ts";
 import { preview, buildSystemPrompt, surroundingsOf } from "./request/preview.ts";
 import { estimateRequest, stepLimitError } from "./request/request-size.ts";
 import { needsInputError } from "./tools/ask-user.ts";
@@ -129,6 +129,8 @@ async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnCon
     skillPaths,
     servers: tools.some(({ name }) => name === mcpToolName) ? deps.openServers(input) : null,
     path: [...input.path],
+    renderMessages: createMessageRenderer(),
+    kept: { items: null },
     steps: 0,
     unrecorded: zeroSpent,
   };
@@ -236,9 +238,10 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
   const request = {
     system: systemWithSchema(state),
     tools: state.tools,
-    messages: renderMessages(state.path),
+    messages: state.renderMessages(state.path),
     cacheKey: input.session,
     maxOutputTokens: null,
+    kept: state.kept,
   };
   const events = model.stream(request, context.signal, state.pauseGate)[Symbol.asyncIterator]();
   let next = events.next();

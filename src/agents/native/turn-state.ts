@@ -1,12 +1,13 @@
 // The state of one native turn, and the only function that adds a node to its path.
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
+import type { KeptRequest, Message } from "../../models/model.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { NewNode, Node } from "../../protocol/tree/node.ts";
 import type { AgentEvent, ToolDefinition, TurnContext, TurnInput, TurnServers } from "../../protocol/api/ports.ts";
 import type { Spent, Usage } from "../../protocol/tree/usage.ts";
 import type { ConfiguredModel, NativeAgentDeps } from "./native-agent.ts";
 
-/** Only `path`, `steps` and `unrecorded` change during a turn. */
+/** Only `path`, `kept`, `steps` and `unrecorded` change during a turn. */
 export type LoopState = {
   input: TurnInput;
   context: TurnContext;
@@ -20,6 +21,9 @@ export type LoopState = {
   /** Null for a turn without MCP servers. */
   servers: TurnServers | null;
   path: Node[];
+  renderMessages: (path: Node[]) => Message[];
+  /** The text of the last request, see `ModelRequest`. */
+  kept: KeptRequest;
   steps: number;
   /** Usage of failed requests that left no node. */
   unrecorded: Spent;

@@ -15,8 +15,10 @@ import {
   type RacerRecord,
   type RaceRequest,
 } from "../../protocol/race/race.ts";
+import type { RaceAdoption } from "../../protocol/race/views.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
+import { guardedText } from "../../protocol/worktree/guarded-text.ts";
 import { addNode, streamTurn, type Emit } from "../stream-turn.ts";
 import { runRacer, type RaceRun } from "./racer.ts";
 
@@ -70,8 +72,8 @@ async function endRace(run: RaceRun): Promise<TurnEnd> {
   const answer = record.racers.map(({ key, ended }) => `${key}: ${ended === null ? "interrupted" : racerEndText(ended)}`).join("\n");
   const winner = firstPassing(run);
   if (winner !== null && record.wish.adoptFirstPassing && record.adopted === null) {
-    const { adopted, conflicts, session, continuesIn, grafted, files } = await run.context.adoptRacer!(record, winner);
-    if (!adopted) return { status: "broken", answer, error: conflictError(winner, conflicts) };
+    const { adopted, conflicts, guarded, session, continuesIn, grafted, files } = await run.context.adoptRacer!(record, winner);
+    if (!adopted) return { status: "broken", answer, error: adoptionError(winner, { conflicts, guarded }) };
     const event = { event: "race_adopted", session, continuesIn, grafted, files } as const;
     await run.recordEvent(event, `${winner.key} was adopted: ${pluralize(files, "file")} changed`);
   }
@@ -81,7 +83,11 @@ async function endRace(run: RaceRun): Promise<TurnEnd> {
   return { status, answer, error: { kind: status, message: failureText(record) } };
 }
 
-function conflictError({ key, session }: RacerRecord, conflicts: readonly string[]): TurnError {
+function adoptionError({ key, session }: RacerRecord, { conflicts, guarded }: Pick<RaceAdoption, "conflicts" | "guarded">): TurnError {
+  if (conflicts.length === 0) {
+    const message = `${key} passed, but its work was not adopted: ${oneLine(guardedText(guarded), 400)}`;
+    return { kind: "broken", message, hint: `look at them and confirm: skein merge ${shortId(session)}` };
+  }
   const message = `${key} passed, but its work was not adopted: the project has changed in ${oneLine(conflicts.join(", "), 400)} too`;
   return { kind: "broken", message, hint: `skein race adopt ${shortId(session)} shows the conflicts` };
 }

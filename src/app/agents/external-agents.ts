@@ -4,7 +4,10 @@ import type { Adapter } from "../../agents/external/adapters/adapter.ts";
 import type { ExternalAgentDeps } from "../../agents/external/turn/external-agent.ts";
 import { type AgentEntry, externalAgents, findExternalAgent } from "../../agents/external/adapters/index.ts";
 import { agentProgram, type Program, readProgram, refusalText } from "../../agents/external/process/program.ts";
+import { agentPresets, type AgentPreset } from "../../agents/external/configured/presets.ts";
 import { recipeEntry } from "../../agents/external/configured/recipe.ts";
+import { variableIn } from "../../config/values.ts";
+import type { AgentConfig } from "../../protocol/api/agents.ts";
 import { programSearch, type AppContext } from "../app-context.ts";
 import { findProgram } from "../../kit/process/trusted-programs.ts";
 import type { Endpoint } from "../../models/model.ts";
@@ -24,9 +27,29 @@ export function createExternalAgents(ctx: AppContext, ports: ExternalAgentPorts,
   return [...externalAgents, ...configured].map((entry) => createLazyAgent(entry, ctx, ports));
 }
 
+/** The recipes by name: the presets, and the agents of the configuration, which replace them. */
+export function agentRecipes({ config, env }: Pick<AppContext, "config" | "env">): Readonly<Record<string, AgentConfig>> {
+  const presets = Object.entries(agentPresets).map(([name, preset]) => [name, { ...preset, env: withVariables(preset.env, env) }]);
+  return { ...(Object.fromEntries(presets) as Record<string, AgentConfig>), ...config.values.agents };
+}
+
+/** Replaces `$NAME` by the variable; leaves out entries whose variable is not set. */
+function withVariables(recipeEnv: AgentConfig["env"], env: AppContext["env"]): Record<string, string> {
+  const values = Object.entries(recipeEnv).map(([name, text]) => {
+    const variable = variableIn(text);
+    return [name, variable === null ? text : env[variable]] as const;
+  });
+  return Object.fromEntries(values.filter((value): value is [string, string] => value[1] !== undefined));
+}
+
+/** An agent of the configuration is no preset, whatever its name. */
+export function findPreset({ config }: Pick<AppContext, "config">, name: string): AgentPreset | null {
+  return Object.hasOwn(config.values.agents, name) || !Object.hasOwn(agentPresets, name) ? null : agentPresets[name]!;
+}
+
 /** An invalid entry is a fault. With `lenient` it is a warning, so that the user can repair the configuration. */
 export function configuredEntries(ctx: AppContext): AgentEntry[] {
-  return Object.entries(ctx.config.values.agents).flatMap(([name, recipe]) => {
+  return Object.entries(agentRecipes(ctx)).flatMap(([name, recipe]) => {
     try {
       return [recipeEntry(name, recipe)];
     } catch (error) {
@@ -112,5 +135,5 @@ export async function loadAdapter(name: string, ctx: AppContext): Promise<Adapte
   const entry = findExternalAgent(name);
   if (entry !== undefined) return entry.load();
   const { configuredAdapter } = await import("../../agents/external/configured/configured-adapter.ts");
-  return configuredAdapter(name, ctx.config.values.agents[name]!);
+  return configuredAdapter(name, agentRecipes(ctx)[name]!);
 }

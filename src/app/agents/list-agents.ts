@@ -1,4 +1,4 @@
-// Lists the agents: the native agent, every CLI with an adapter, installed or not, and the configured agents.
+// Lists the agents: the native agent, every CLI with an adapter, installed or not, the configured agents, and the presets that are installed.
 // Starts a program only if no file and no cache has its version.
 import type { Adapter } from "../../agents/external/adapters/adapter.ts";
 import { vendorsOf } from "../../agents/external/adapters/multi-vendor.ts";
@@ -13,7 +13,7 @@ import { messageOf } from "../../protocol/api/error.ts";
 import { version } from "../../version.ts";
 import { credentialSources, defaultModelOf } from "./agent-credentials.ts";
 import { modelOptions } from "./default-agent.ts";
-import { configuredEntries, findInstalled, type InstalledProgram, loadAdapter } from "./external-agents.ts";
+import { configuredEntries, findInstalled, findPreset, type InstalledProgram, loadAdapter } from "./external-agents.ts";
 import { type TrialFindings, cachedFindings, cacheVersion, cachedVersion } from "./agent-cache.ts";
 import { authStatus } from "../api-methods.ts";
 
@@ -22,7 +22,9 @@ export async function listAgents(ctx: AppContext): Promise<AgentInfo[]> {
   return Promise.all([
     nativeInfo(ctx, auth),
     ...externalAgents.map(async (entry) => cliInfo(ctx, entry, await entry.load())),
-    ...configuredEntries(ctx).map(async (entry) => configuredInfo(ctx, { entry, adapter: await loadAdapter(entry.name, ctx), auth })),
+    ...(await Promise.all(configuredEntries(ctx).map(async (entry) => ({ entry, adapter: await loadAdapter(entry.name, ctx), auth }))))
+      .filter(({ entry, adapter }) => findPreset(ctx, entry.name) === null || isFound(findInstalled(ctx, adapter.program)))
+      .map((agent) => configuredInfo(ctx, agent)),
   ]);
 }
 
@@ -40,6 +42,7 @@ async function nativeInfo(ctx: AppContext, auth: VendorAuth[]): Promise<AgentInf
     credentials: keysIn(auth, chosenVendor),
     can: { resume: true, fork: true, efforts: ["low", "medium", "high", "xhigh"], role: "own" },
     tried: null,
+    testedVersion: null,
     signIn: null,
     missing: chosen.model === null ? chosen.message : null,
     hint: chosen.model === null ? "skein auth status" : null,
@@ -55,6 +58,7 @@ async function cliInfo(ctx: AppContext, entry: AgentEntry, adapter: Adapter): Pr
   return {
     ...commonInfo(entry, adapter, installed, findings),
     kind: "cli",
+    testedVersion: null,
     version: program === null ? null : await findVersion(ctx, adapter, program),
     vendors: credentials.map(({ vendor }) => vendor),
     credentials: credentials.map(({ vendor, kind, source, note }) => ({
@@ -67,6 +71,10 @@ async function cliInfo(ctx: AppContext, entry: AgentEntry, adapter: Adapter): Pr
   };
 }
 
+function isFound({ program, refused }: InstalledProgram): boolean {
+  return program !== null || refused !== null;
+}
+
 type ConfiguredAgent = { entry: AgentEntry; adapter: Adapter; auth: VendorAuth[] };
 
 /** A configured agent uses the vendors' keys through the gateway. Its program is never started to find its version. */
@@ -74,10 +82,12 @@ function configuredInfo(ctx: AppContext, { entry, adapter, auth }: ConfiguredAge
   const installed = findInstalled(ctx, adapter.program);
   const { program, refused } = installed;
   const credentials = keysIn(auth, null);
+  const preset = findPreset(ctx, entry.name);
   const missing = refused?.text ?? `there is no ${adapter.program}`;
   return {
     ...commonInfo(entry, adapter, installed, null),
-    kind: "configured",
+    kind: preset === null ? "configured" : "preset",
+    testedVersion: preset?.testedVersion ?? null,
     version: program === null ? null : cachedVersion(ctx.paths.state, program),
     vendors: credentials.map(({ vendor }) => vendor),
     credentials,

@@ -38,9 +38,9 @@ export function createTeamDirectories(worktrees: Pick<Worktrees, "planMerge" | "
     directory: (project, team) => teamPaths(project, team).root,
     async diff(project, team, { base, work }) {
       const repository = teamRepository(teamPaths(project, team.id), project);
-      const { now, merged, conflicts, changes } = await worktrees.planMerge(repository, base, work);
+      const { now, merged, conflicts, changes, guarded } = await worktrees.planMerge(repository, base, work);
       const patch = conflicts.length > 0 ? await worktrees.patch(repository, base, work) : await worktrees.patch(repository, now, merged);
-      return { base, work, conflicts, changes, patch };
+      return { base, work, conflicts, changes, guarded, patch };
     },
     post: (project, team, message) => drop(join(mailDirectory(teamPaths(project, team), personAddress), "outbox"), message),
     requestMember: (project, team, member) => void drop(addedMembersDirectory(teamPaths(project, team)), toJsonCase(member)),

@@ -39,7 +39,7 @@ test("a server over HTTP gets its headers, and lists its tools", async () => {
 });
 
 test.each([
-  ["/locked", "asks for a sign-in with OAuth, which skein does not support (HTTP 401); add a token to its headers"],
+  ["/locked", "asks for a sign-in (HTTP 401); in a terminal: skein mcp login web; or add a token to its headers"],
   ["/denied", "denied access (HTTP 403)"],
   ["/moved", "redirects to /mcp (HTTP 307)"],
   ["/flood", "sent more than 64 MB in one answer"],

@@ -45,7 +45,7 @@ export async function tryServer(
   }
 }
 
-function unknownServer(name: string, names: string[]): Fault {
+export function unknownServer(name: string, names: string[]): Fault {
   const nearest = nearestWord(name, names);
   const hint = nearest === null ? "`skein mcp list` lists them; `skein mcp add` adds one" : `did you mean "${nearest}"?`;
   return new Fault("usage", `there is no MCP server "${name}"`, { hint });

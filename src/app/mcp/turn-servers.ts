@@ -5,6 +5,7 @@ import { checkServer, type McpServer, type McpServerEntries, type McpServerEntry
 import type { TurnInput, TurnServers } from "../../protocol/api/ports.ts";
 import type { AppContext } from "../app-context.ts";
 import type { ExecutorProvider } from "../executors/executors.ts";
+import { signInStore } from "./sign-in-store.ts";
 
 /** A server by name, with its origin. `written` has no values of variables, so it may be printed. */
 export type ConfiguredServer = { name: string; entry: McpServerEntry; written: McpServerEntry; origin: string; isTrusted: boolean };
@@ -55,6 +56,7 @@ export function openTurnServers(ctx: AppContext, executors: Pick<ExecutorProvide
     const { createTurnServers } = await import("../../mcp-client/turn-servers.ts");
     return createTurnServers(servers, {
       version: ctx.version,
+      signInOf: (server) => signInStore(ctx, server.url),
       openProgram: (name, server, { signal, onOutput, registerPausable }) => {
         // Each server of each turn has its own sandbox, so that no other program of the session reads its secrets.
         const program = JSON.stringify(["mcp", turn.turn, name]);

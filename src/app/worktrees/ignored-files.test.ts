@@ -15,9 +15,11 @@ test("an ignored file that has grown since it was chosen is not copied", async (
     writeFileSync(join(project, "big"), "");
     truncateSync(join(project, "big"), (50 << 20) + 1);
     const record = { project, directory, copied: ["small"], linked: [] as string[] } as WorktreeRecord;
-    await addIgnored(record);
+    await addIgnored(record, { isSecret: () => false });
     expect(statSync(join(directory, "small")).size).toBe(1);
-    await expect(addIgnored({ ...record, copied: ["big"] })).rejects.toThrow("big has become too big for a worktree");
+    await expect(addIgnored({ ...record, copied: ["big"] }, { isSecret: () => false })).rejects.toThrow(
+      "big has become too big for a worktree",
+    );
     expect(existsSync(join(directory, "big")) ? statSync(join(directory, "big")).size : 0).toBe(0);
   } finally {
     rmSync(root, { recursive: true, force: true });

@@ -31,8 +31,14 @@ const listLimits = { maxBytes: 16 << 20, limitMs: 60_000 };
 /** Directories that programs only read while they work. Output of a build is not among them: a tool must be able to write it. */
 const dependencyDirectories = new Set(["node_modules", "bower_components", ".venv", "venv", "vendor", "Pods", ".bundle", ".pnpm-store"]);
 
+type IgnoredOptions = {
+  withIgnored: boolean;
+  /** Whether tools can't read the path. In a worktree they could. */
+  isSecret: (path: string) => boolean;
+};
+
 /** Chooses the files to copy and the directories to link, as relative paths. Throws if they are too many or too big. */
-export async function planIgnored(git: GitRunner, project: string, { withIgnored }: { withIgnored: boolean }): Promise<IgnoredFiles> {
+export async function planIgnored(git: GitRunner, project: string, { withIgnored, isSecret }: IgnoredOptions): Promise<IgnoredFiles> {
   const patterns = readInclude(project);
   if (patterns === null && !withIgnored) return { copied: [], linked: [], notes: [] };
   const list = async (args: string[]): Promise<string[]> => {
@@ -45,7 +51,7 @@ export async function planIgnored(git: GitRunner, project: string, { withIgnored
   const linked = ignored.filter((path) => path.endsWith("/") && dependencyDirectories.has(basename(path))).map((path) => path.slice(0, -1));
   const named = patterns === null ? ignored.filter((path) => !path.endsWith("/")) : await namedFiles(list, linked);
   const notes = outsidePatterns(patterns ?? "");
-  return { copied: checkFiles(project, named, notes), linked: linked.map(readablePath), notes };
+  return { copied: checkFiles({ project, paths: named, notes, isSecret }), linked: linked.map(readablePath), notes };
 }
 
 function readInclude(project: string): string | null {
@@ -71,8 +77,10 @@ function outsidePatterns(text: string): string[] {
   return outside.map((line) => `"${line.trim()}" in ${includeName} leads out of the project and names no file`);
 }
 
+type CheckedFiles = Pick<IgnoredOptions, "isSecret"> & { project: string; paths: readonly string[]; notes: string[] };
+
 /** The paths of regular files. Others are left out with a note. */
-function checkFiles(project: string, paths: readonly string[], notes: string[]): string[] {
+function checkFiles({ project, paths, notes, isSecret }: CheckedFiles): string[] {
   const readable = paths.map(readablePath);
   if (readable.length > maxFiles)
     throw new Fault("usage", `${pluralize(readable.length, "ignored file")} are too many for a worktree; the limit is ${maxFiles}`, {
@@ -83,6 +91,10 @@ function checkFiles(project: string, paths: readonly string[], notes: string[]):
     const stat = lstatSync(join(project, path), { throwIfNoEntry: false });
     if (stat?.isFile() !== true) {
       if (stat !== undefined) notes.push(`${path} is no regular file, so the worktree does not get it`);
+      return false;
+    }
+    if (isSecret(join(project, path))) {
+      notes.push(`${path} is a secret that tools can't read, so the worktree does not get it`);
       return false;
     }
     if (stat.size > maxFileBytes) {
@@ -97,7 +109,11 @@ function checkFiles(project: string, paths: readonly string[], notes: string[]):
 }
 
 /** Copies and links into the new directory. Existing paths stay. git ignores the links, also if a pattern means directories only. */
-export async function addIgnored({ project, directory, copied, linked }: WorktreeRecord): Promise<void> {
+export async function addIgnored(
+  { project, directory, copied: planned, linked }: WorktreeRecord,
+  { isSecret }: Pick<IgnoredOptions, "isSecret">,
+): Promise<void> {
+  const copied = planned.filter((path) => !isSecret(join(project, path)));
   let remaining = maxTotalBytes;
   for (const path of copied) remaining -= await copyFile(join(project, path), join(directory, path), Math.min(remaining, maxFileBytes));
   for (const path of linked) {

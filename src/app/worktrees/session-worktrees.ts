@@ -25,6 +25,7 @@ import type {
   Worktrees,
   WorktreeStart,
 } from "../../protocol/worktree/ports.ts";
+import { createSecretCheck } from "../../sandbox/project-secrets.ts";
 import type { AppContext } from "../app-context.ts";
 import { choosePort } from "./choose-port.ts";
 import { withCreationLock } from "./creation-lock.ts";
@@ -39,6 +40,7 @@ export function createSessionWorktrees(ctx: AppContext, { worktrees, git }: Work
     project,
   });
   const shadowOf = ({ project, gitDir }: WorktreeRepository): ShadowRepository => ({ git, dir: gitDir, project });
+  const isSecret = () => createSecretCheck({ home: ctx.paths.home, isRoot: process.getuid?.() === 0, env: ctx.env });
 
   /** A commit with a recorded state of files, on top of `base`. */
   const commitFiles = async (at: WorktreeRepository, files: StartFiles, base: string) => {
@@ -78,13 +80,13 @@ export function createSessionWorktrees(ctx: AppContext, { worktrees, git }: Work
       return startAt({ project, gitDir: place.gitDir }, start);
     },
     settings: async (project) => worktreeSettings(ctx, project),
-    planIgnored: (project, options) => planIgnored(git, project, options),
+    planIgnored: (project, options) => planIgnored(git, project, { ...options, isSecret: isSecret() }),
     choosePort: async (directory, taken) => choosePort(directory, taken),
     async open(record) {
       const at = repositoryOf(record);
       return withCreationLock(record.directory, { state: ctx.paths.state, onWait: ctx.warn }, async () => {
         if (conditionOf(record) === "complete") return false;
-        await worktrees.open(at, { ...toOpened(record), onFiles: () => addIgnored(record) });
+        await worktrees.open(at, { ...toOpened(record), onFiles: () => addIgnored(record, { isSecret: isSecret() }) });
         return true;
       });
     },

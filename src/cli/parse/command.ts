@@ -1,6 +1,7 @@
 // The types of a command: a table entry and one function. Help, completions and parsing read the entry.
 import type { OutputStream } from "../../kit/process/output-reader.ts";
 import type { Api } from "../../protocol/api/api.ts";
+import type { FleetCommands, WorkerRole } from "../../protocol/fleet/fleet-commands.ts";
 import type { EnclosingSession } from "../../protocol/api/policy.ts";
 import type { LiveRegion } from "../terminal/live-region.ts";
 import type { RawTerminal, RawTerminalCallbacks } from "../terminal/raw-terminal.ts";
@@ -60,6 +61,8 @@ export type Args = {
 export type CommandContext = {
   /** Creates the app on first use. Overrides are flags that affect the configuration. */
   api: (overrides?: AppOverrides) => Promise<Api>;
+  /** Operations on the fleet. With a role this process is a worker. */
+  fleet: (role?: WorkerRole) => Promise<FleetCommands>;
   cwd: string;
   /** The directory of `~`. */
   home: string;
@@ -107,6 +110,8 @@ export type AppOverrides = {
   cwd?: string;
   /** The next hub continues the turns of this app. */
   continuesTurns?: boolean;
+  /** Uses only the shared store of the fleet, or only that of this machine. Default: both, where a fleet is configured. */
+  store?: "fleet" | "local";
 };
 
 export type TextOutput = {

@@ -59,14 +59,9 @@ export const otherWords: readonly OtherWord[] = [
     hint: "the same entry: skein mcp add <name> '{...}'",
   },
   {
-    typed: ["mcp login"],
-    problem: "skein has no OAuth for MCP servers",
-    hint: "give the server a token: skein mcp add <name> <url> -H 'Authorization: Bearer ...'",
-  },
-  {
     typed: ["logout", "auth logout", "signout"],
-    problem: "skein stores no key and no sign-in",
-    hint: "unset the variable that `skein auth status` names, or sign out of the agent itself: claude auth logout, codex logout",
+    problem: "skein stores no key",
+    hint: "unset the variable that `skein auth status` names, or sign out of the agent itself: claude auth logout, codex logout; of an MCP server: skein mcp logout <name>",
   },
   { typed: ["acp serve", "acp-server", "agent stdio"], means: "acp" },
   { typed: ["web serve", "dashboard", "gui"], means: "web" },

@@ -6,21 +6,23 @@ import { Fault } from "../../protocol/api/error.ts";
 import type { MethodParams } from "../../protocol/api/api.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
 import type { BlamedTurn, BlameReport } from "../../protocol/schema/views/blame-views.ts";
+import type { CommittedFile } from "../../protocol/tree/history.ts";
 import type { FileVersion } from "../../protocol/tree/file-changes.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import type { ComparedState } from "../files/credit-changes.ts";
 import { findState, snapshotsOf, takeState } from "../files/files-methods.ts";
+import { alignVersions } from "./align-versions.ts";
 import { isBinary } from "./line-text.ts";
 import { LineWriters, type CreditedText, type LineCredit } from "./line-writers.ts";
-import { loadHistory, type ProjectHistory } from "./project-history.ts";
+import { idOf, loadHistory, type ProjectHistory } from "./project-history.ts";
 
 export async function blameFile(deps: EngineDeps, params: MethodParams<"files.blame">): Promise<BlameReport> {
   const snapshots = snapshotsOf(deps);
   const state = await stateFor(deps, snapshots, params);
   const store = await deps.store();
-  const file = pathInProject(params.path, params.directory, state.project);
+  const file = pathInProject(params.path, placeIn(state.project, params.directory, deps.projectOf(params.directory)), state.project);
   const history = await loadHistory(store, snapshots, { project: state.project, to: state.at, end: state.id });
   if (params.at === null && (await store.fileStates(state.project)).length === 0) throw nothingRecorded(state.project);
   const version = await snapshots.versionOf(state.project, state.id, file.bytes);
@@ -31,7 +33,48 @@ export async function blameFile(deps: EngineDeps, params: MethodParams<"files.bl
   return reportOf(store, { text, credits: writers.credits, from: params.from, to: params.to }, { state, name: file.name });
 }
 
-async function stateFor(deps: EngineDeps, snapshots: Snapshots, { at, directory }: MethodParams<"files.blame">): Promise<ComparedState> {
+export type CommittedBlame = {
+  project: string;
+  /** The path for people. */
+  name: string;
+  committed: CommittedFile;
+  /** The turn that wrote each line at HEAD; null if it was not an agent, or is not known for certain. */
+  turns: (string | null)[];
+};
+
+/** The writers of a file's lines at HEAD. The file may have changed since the commit. */
+export async function blameCommitted(deps: EngineDeps, { path, directory }: { path: string; directory: string }): Promise<CommittedBlame> {
+  const snapshots = snapshotsOf(deps);
+  const state = await stateFor(deps, snapshots, { at: null, directory });
+  const { project } = state;
+  const store = await deps.store();
+  const file = pathInProject(path, directory, project);
+  const committed = await deps.commitNotes.committedFile(project, file.bytes);
+  if (committed === null)
+    throw new Fault("usage", `${file.name} is not in the latest commit of ${project}`, {
+      hint: "notes belong to commits: commit it first",
+    });
+  if (isBinary(committed.content)) throw new Fault("usage", `${file.name} is a binary file, which has no lines`);
+  if ((await store.fileStates(project)).length === 0) throw nothingRecorded(project);
+  const history = await loadHistory(store, snapshots, { project, to: state.at, end: state.id });
+  const recorded = history.byPath.get(file.bytes)?.findLast(({ after }) => idOf(after) === committed.blob);
+  const version = recorded?.after ?? (await snapshots.versionOf(project, state.id, file.bytes));
+  if (version === null) throw await missingFile(store, history, file);
+  const writers = new LineWriters(store, snapshots);
+  const beforeSpan = recorded === undefined ? Infinity : recorded.span + 1;
+  const known = await writers.read(history, { path: file.bytes, version, beforeSpan });
+  const turns = committed.lines.map((): string | null => null);
+  for (const { a, b, length } of alignVersions(known.text, committed.content).runs)
+    for (let offset = 0; offset < length; offset++) {
+      const { writers: calls, isUncertain } = writers.credits[known.credits[a + offset]!]!;
+      turns[b + offset] = calls.length === 1 && !isUncertain ? calls[0]!.turn : null;
+    }
+  return { project, name: file.name, committed, turns };
+}
+
+type StateParams = Pick<MethodParams<"files.blame">, "at" | "directory">;
+
+async function stateFor(deps: EngineDeps, snapshots: Snapshots, { at, directory }: StateParams): Promise<ComparedState> {
   const project = deps.projectOf(directory);
   if (!deps.hasStore()) throw nothingRecorded(project);
   if (at === null) return takeState(snapshots, project);
@@ -44,6 +87,11 @@ function nothingRecorded(project: string): Fault {
   return new Fault("usage", `no files were recorded in ${project} yet`, {
     hint: "a turn with tools records them; lines from before the first turn are not by an agent",
   });
+}
+
+/** The files of a node may be those of a worktree. A path then means the same place in the worktree. */
+function placeIn(project: string, directory: string, ownProject: string): string {
+  return project === ownProject ? directory : resolve(project, relative(ownProject, directory));
 }
 
 type FilePath = {

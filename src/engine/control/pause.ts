@@ -37,6 +37,7 @@ function changePause(deps: EngineDeps, session: string, { local, remote }: Pause
     local: async (turn) => {
       const wasPaused = turn.gate.isPaused;
       local(turn.gate);
+      if (turn.gate.isPaused) await stopped(turn.gate);
       await publishStates(deps);
       return { ...reportOf(deps, turn), isChanged: turn.gate.isPaused !== wasPaused };
     },
@@ -44,6 +45,21 @@ function changePause(deps: EngineDeps, session: string, { local, remote }: Pause
     idle: () => ({ session, state: "not-running", isChanged: false, pid: null }),
     mayRepeat: true,
   });
+}
+
+const maxStopMs = 10_000;
+
+/** Waits until no process of the paused turn can run. */
+async function stopped(gate: PauseGate): Promise<void> {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    timeout.reject(
+      new Fault("session-busy", `not every process of the turn has stopped within ${maxStopMs / 1000} seconds`, {
+        hint: "`skein resume` lets them all run again; `skein kill` ends them",
+      }),
+    );
+  }, maxStopMs);
+  await Promise.race([gate.whenStopped(), timeout.promise]).finally(() => clearTimeout(timer));
 }
 
 /** Turns whose pause was published. */
@@ -90,7 +106,7 @@ async function suspendProcess(deps: EngineDeps, session: string, holder: ActiveH
       hint: "leave --force out, then only this session is paused",
     });
   }
-  if (freeze(() => [pid, ...descendantsOf(pid)]).includes(pid)) return { session, state: "paused", isChanged: true, pid };
+  if (freeze(() => [pid, ...descendantsOf(pid)]).pids.includes(pid)) return { session, state: "paused", isChanged: true, pid };
   throw new Fault(
     "session-busy",
     `process ${pid}, which runs this session, can't be suspended: the process has ended, or belongs to another user`,

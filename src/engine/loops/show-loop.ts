@@ -1,4 +1,5 @@
 // Describes a session's latest loop: its passes with their checks, and why it ended.
+import { isAbsolute } from "node:path";
 import { Fault } from "../../protocol/api/error.ts";
 import type { HandlePart } from "../../protocol/tree/node.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
@@ -49,7 +50,8 @@ function stateOf(loop: LoopSettings, passes: Pass[], isRunning: boolean): Pick<L
 async function describePass({ snapshots }: EngineDeps, store: Store, project: string, pass: Pass): Promise<LoopPass> {
   const { number, turns, before, after } = pass;
   const last = turns.at(-1)!;
-  const isKnown = snapshots !== null && before !== null && after !== null;
+  // The files of a session of the fleet are on its worker.
+  const isKnown = snapshots !== null && before !== null && after !== null && isAbsolute(project);
   const changes = !isKnown ? null : before === after ? [] : await snapshots.changes(project, before, after);
   return {
     pass: number,

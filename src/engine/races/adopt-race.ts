@@ -49,7 +49,7 @@ async function refuseUnfit(store: Store, { race }: FoundRace, racer: RacerRecord
     throw new Fault("session-busy", `${racer.key} is still at work`, { hint: "wait for its end, or stop it with `skein kill`" });
 }
 
-/** Nothing changes with a conflict, or with `dryRun`. */
+/** Nothing changes with a conflict, with files that the user's git runs, or with `dryRun`. */
 export async function adoptRacer(
   deps: EngineDeps,
   race: RaceRecord,
@@ -58,7 +58,7 @@ export async function adoptRacer(
 ): Promise<RaceAdoption> {
   const worktree = createWorktreeMethods(deps);
   const target = { session: racer.session, directory: null };
-  const { changes, conflicts, now, work } = await worktree.diff(target);
+  const { changes, conflicts, guarded, now, work } = await worktree.diff(target);
   const adoption: RaceAdoption = {
     race: race.id,
     session: racer.session,
@@ -67,11 +67,12 @@ export async function adoptRacer(
     files: changes.length,
     changes,
     conflicts,
+    guarded,
     problems: [],
     adopted: false,
   };
-  if (conflicts.length > 0 || dryRun) return adoption;
-  if (changes.length > 0) await worktree.merge({ ...target, expected: { now, work } });
+  if (conflicts.length > 0 || guarded.length > 0 || dryRun) return adoption;
+  if (changes.length > 0) await worktree.merge({ ...target, expected: { now, work }, guarded: false });
   const grafts = await graftOthers(deps, race, racer);
   return { ...adoption, ...grafts, continuesIn: await continueThere(deps, race, racer), adopted: true };
 }

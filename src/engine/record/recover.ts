@@ -24,7 +24,7 @@ export async function interruptedTurns(store: Store, sessions: Session[], turns:
 
 async function closeKilledTurn(store: Store, recorder: Recorder, session: string, turn: Turn): Promise<void> {
   const drafts = await store.drafts(turn.id);
-  const path = await store.sessionPath(session);
+  const path = await store.sessionPathEnd(session);
   const answer = partialAnswer(drafts);
   if (answer !== null) {
     await recorder.addNode(answer, turn.id);

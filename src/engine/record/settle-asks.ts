@@ -28,7 +28,7 @@ export async function settleAsks(store: Store, recorder: Recorder, session: stri
 
 /** Calls at the end of the path that asked a question. A fork has the questions of its original session. */
 async function askingCalls(store: Store, session: string): Promise<{ call: CallPart; ask: Ask }[]> {
-  const path = await store.sessionPath(session);
+  const path = await store.sessionPathEnd(session);
   const askingNode = path.findLast((node) => node.author === "agent");
   const calls = unansweredCalls(path);
   if (askingNode === undefined || calls.length === 0) return [];

@@ -22,7 +22,8 @@ export async function openTranscript(deps: EngineDeps, store: Store, session: Se
 async function openAt(store: Store, session: Session, path: string): Promise<Transcript> {
   const transcript = Transcript.open(path, session);
   try {
-    await catchUp(transcript, await store.sessionNodes(session.id));
+    const { last } = transcript;
+    await catchUp(transcript, await (last === null ? store.sessionNodes(session.id) : store.sessionNodesFrom(session.id, last.id)));
     return transcript;
   } catch (error) {
     transcript.close();

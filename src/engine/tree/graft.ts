@@ -13,7 +13,8 @@ const answerBytes = 16 * 1024;
 const promptBytes = 4 * 1024;
 
 export async function graft(deps: EngineDeps, params: { from: string; into: string }): Promise<Node> {
-  if (params.from === params.into) throw new Fault("usage", "a session can't be grafted into itself");
+  if (params.from === params.into)
+    throw new Fault("usage", "a session can't be grafted into itself", { hint: "name the other one: skein graft <from> --into <to>" });
   const store = await deps.store();
   const [from, into] = [await store.requireSession(params.from), await store.requireSession(params.into)];
   if (from.tip === null) throw new Fault("usage", `${sessionLabel(from)} is empty: there is nothing to graft`);

@@ -17,11 +17,15 @@ import { leavesOf } from "./tree-ops.ts";
 
 export async function importTranscript(deps: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
   const parsed = await deps.readTranscript(params.from, params.format);
-  const store = await deps.store();
+  return importTree({ deps, store: await deps.store(), parsed, params, parentSession: null });
+}
+
+/** Imports the tree, and then those of its sub-sessions. */
+async function importTree(ctx: ImportContext): Promise<ImportReport> {
+  const { store, parsed, params } = ctx;
   const { stored, tree } = await store.storedNodes(parsed.nodes.map((node) => node.id));
   await refuseUnconnected(store, parsed, stored);
   const fresh = parsed.nodes.filter((node) => !stored.has(node.id));
-  const ctx: ImportContext = { deps, store, parsed, params };
   const sessions = await findOrCreateSessions(ctx, tree);
   const main = sessions.get(parsed.main)!;
   if (params.name !== null && main.name !== params.name) await store.updateSession(main.id, { name: params.name });
@@ -32,15 +36,23 @@ export async function importTranscript(deps: EngineDeps, params: TranscriptImpor
     sha256: parsed.sha256,
     tip: null,
   };
-  const nodes = fresh.map((node) => ({ ...node, session: (sessions.get(node.session) ?? main).id }));
-  const added = await writeNodes(ctx, nodes, source);
+  const placed = fresh.map((node) => ({ ...node, session: (sessions.get(node.session) ?? main).id }));
+  const added = await writeNodes(ctx, placed, source);
   for (const imported of parsed.sessions)
     await moveTip(ctx, sessions.get(imported.id)!, { imported, source, hasNewNodes: fresh.length > 0 });
+  const nodes = { added, known: parsed.nodes.length - added };
+  let turns = new Set(fresh.map((node) => node.turn)).size;
+  for (const child of parsed.subSessions ?? []) {
+    const report = await importTree({ ...ctx, parsed: child, params: { ...params, name: null }, parentSession: main.id });
+    nodes.added += report.nodes.added;
+    nodes.known += report.nodes.known;
+    turns += report.turns;
+  }
   return {
     session: await store.requireSession(main.id),
     format: parsed.format,
-    nodes: { added, known: parsed.nodes.length - added },
-    turns: new Set(fresh.map((node) => node.turn)).size,
+    nodes,
+    turns,
     branches: leavesOf(parsed.nodes).length,
     unreadable: parsed.unreadable,
     torn: parsed.isCutOff,
@@ -60,7 +72,14 @@ async function refuseUnconnected(store: Store, parsed: ImportedTree, stored: Set
   }
 }
 
-type ImportContext = { deps: EngineDeps; store: Store; parsed: ImportedTree; params: TranscriptImportParams };
+type ImportContext = {
+  deps: EngineDeps;
+  store: Store;
+  parsed: ImportedTree;
+  params: TranscriptImportParams;
+  /** The session that started this one; null for the main session of the file. */
+  parentSession: string | null;
+};
 
 /** The sessions by their ids in the file. A stored session stays as it is. */
 async function findOrCreateSessions(ctx: ImportContext, storedTree: string | null): Promise<Map<string, Session>> {
@@ -88,7 +107,7 @@ async function parentTree(store: Store, parsed: ImportedTree): Promise<string | 
 }
 
 async function createImported(
-  { deps, store, parsed, params }: ImportContext,
+  { deps, store, parsed, params, parentSession }: ImportContext,
   imported: ImportedSession,
   tree: string | null,
 ): Promise<Session> {
@@ -97,7 +116,7 @@ async function createImported(
   const agent = deps.agents.some((candidate) => candidate.name === imported.agent) ? imported.agent : "native";
   const { id, model, task, toolLevel, forkedFrom, createdAt, plan } = imported;
   const transcript = await deps.transcriptFor({ id, project, transcriptDir: null, createdAt });
-  const location = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
+  const location = { directory: params.directory, project, parentSession: isMain ? parentSession : null, forkedFrom, transcript };
   const source: Source = { agent: parsed.format, nativeId: isMain ? parsed.nativeId : id, path: null, sha256: parsed.sha256, tip: null };
   const session = { id, agent, model, task, toolLevel, createdAt, ...location, plan, source };
   if (isMain && params.name !== null) return store.importSession({ ...session, name: params.name }, tree);

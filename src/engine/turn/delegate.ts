@@ -82,6 +82,7 @@ async function prepareSubSession(execution: TurnExecution, request: DelegateRequ
   const { deps, account, session, running } = execution;
   const policy = withWorkspace(narrowPolicy(running.params.policy, request.sandbox, session), request);
   const role = request.role === null ? null : await findRole(deps, request.role, session.directory);
+  await refuseScript(execution, request, role);
   const budgetError = account.budget.takeSubSession();
   if (budgetError !== null) throw new Fault("usage", budgetError.message, { cause: budgetError });
   try {
@@ -94,6 +95,17 @@ async function prepareSubSession(execution: TurnExecution, request: DelegateRequ
     account.budget.returnSubSession();
     throw error;
   }
+}
+
+/** A replay model reads the script that its name has: any file of the user. A tool may only name that of its own session. */
+async function refuseScript({ deps, running, session }: TurnExecution, request: DelegateRequest, role: Role | null): Promise<void> {
+  // The agents of a race are the user's own words.
+  if (running.params.race !== null) return;
+  const named = request.model ?? (role === null ? null : roleModel(role, request.agent));
+  const { agent, model } = await deps.chooseAgent(request.agent ?? role?.agent ?? session.agent, named);
+  const chosen = model === null ? null : await deps.chooseModel(agent, model);
+  if (chosen?.startsWith("replay/") === true && chosen !== session.model)
+    throw new Fault("usage", "a sub-session can't choose a replay script", { hint: "name a model of a vendor" });
 }
 
 function subScope({ account, scope, session, running }: TurnExecution, { signal, team }: DelegateRequest): TurnScope {

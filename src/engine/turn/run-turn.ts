@@ -163,6 +163,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
     const recorder = new Recorder(store, lease, transcript, (event) => {
       deps.running.publish(event);
       publish(event);
+      if (event.type === "turn.ended") deps.traceTurn?.(event.turn);
       if (deps.runHook !== undefined) fireHook(deps.runHook, event, { session, isSubSession: scope.root !== null });
     });
     const continueWith = await continuationOf(deps, params, scope);
@@ -208,7 +209,11 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
 function createGate(parent: PauseGate | null, deadline: RunningTurn["deadline"]): { gate: PauseGate; disconnect: () => void } {
   const gate = new PauseGate();
   deadline.signal.addEventListener("abort", () => gate.release());
-  const removeFromParent = parent?.add({ pause: () => gate.pause(parent), resume: () => gate.resume(parent) });
+  const pauseWith = (holder: PauseGate): Promise<void> => {
+    gate.pause(holder);
+    return gate.whenStopped();
+  };
+  const removeFromParent = parent?.add({ pause: () => pauseWith(parent), resume: () => gate.resume(parent) });
   const removeDeadline = gate.add(deadline);
   const disconnect = (): void => {
     removeFromParent?.();

@@ -2,6 +2,7 @@
 // no file. The start of a merge is stored, so that a killed one is completed.
 import { Fault } from "../../protocol/api/error.ts";
 import type { WorktreeDiff, WorktreeMerge } from "../../protocol/schema/worktrees.ts";
+import { guardedText } from "../../protocol/worktree/guarded-text.ts";
 import type { MergePlan, WorktreeRecord } from "../../protocol/worktree/ports.ts";
 import type { EngineDeps } from "../engine.ts";
 import { findWorktree, type WorktreeQuery } from "./find-worktree.ts";
@@ -25,7 +26,7 @@ export async function diffWorktree(deps: EngineDeps, query: WorktreeQuery): Prom
 /** `expected` is the difference that the user saw. */
 export async function mergeWorktree(
   deps: EngineDeps,
-  { expected, ...query }: WorktreeQuery & { expected: { now: string; work: string } | null },
+  { expected, guarded, ...query }: WorktreeQuery & { expected: { now: string; work: string } | null; guarded: boolean },
 ): Promise<WorktreeMerge> {
   const worktrees = worktreesOf(deps);
   const store = await deps.store();
@@ -40,8 +41,12 @@ export async function mergeWorktree(
     throw new Fault("usage", "the files have changed since the difference was shown; nothing was merged", {
       hint: "run the command again to see the current difference",
     });
+  if (!guarded && plan.guarded.length > 0)
+    throw new Fault("usage", `nothing was merged: ${guardedText(plan.guarded)}`, {
+      hint: `look at them and confirm: skein merge ${record.name}`,
+    });
   await store.updateWorktree(record, { merging: { now: plan.now, merged: plan.merged, work } });
-  await worktrees.merge(record, plan);
+  await worktrees.merge(record, { ...plan, guarded: [] });
   const mergedAt = Date.now();
   await store.updateWorktree(record, { merging: null, base: work, mergedAt });
   return { ...result, mergedAt };
@@ -76,10 +81,22 @@ export async function updateWorktree(deps: EngineDeps, query: WorktreeQuery): Pr
 async function describe(deps: EngineDeps, { record, work, problem, plan }: PlannedMerge): Promise<WorktreeDiff> {
   const worktrees = worktreesOf(deps);
   const { name: worktree, project, directory, base } = record;
-  const { now, merged, conflicts } = plan;
+  const { now, merged, conflicts, guarded } = plan;
   const [from, to] = conflicts.length > 0 ? [base, work] : [now, merged];
   const changes = conflicts.length > 0 ? await worktrees.changes(record, from, to) : plan.changes;
-  return { worktree, project, directory, base, work, now, conflicts, changes, problem, patch: await worktrees.patch(record, from, to) };
+  return {
+    worktree,
+    project,
+    directory,
+    base,
+    work,
+    now,
+    conflicts,
+    changes,
+    guarded,
+    problem,
+    patch: await worktrees.patch(record, from, to),
+  };
 }
 
 /** Completes the files of a killed merge. The merge itself is planned again. */

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ShellResult } from "../../kit/process/command-shell.ts";
-import { gitSettings, type GitRunner } from "../git.ts";
+import { gitSettings, type GitCommand, type GitRunner } from "../git.ts";
 
 export type ProjectGit = { project: string; git: GitRunner };
 
@@ -35,8 +35,7 @@ export function tryProjectGit(
   { stdin, ...limits }: GitReadLimits & { stdin?: Uint8Array },
 ): Promise<ShellResult> {
   return git({
-    args: ["--no-pager", "--no-optional-locks", ...gitSettings, ...safeSettings, ...args],
-    env: environment(project, join(project, ".git")),
+    ...projectGitCommand(project, args),
     project,
     access: "read",
     repository: null,
@@ -44,6 +43,14 @@ export function tryProjectGit(
     signal: AbortSignal.timeout(limits.limitMs),
     ...(stdin && { stdin }),
   });
+}
+
+/** The arguments and variables with which git runs no program of the project's repository. */
+export function projectGitCommand(project: string, args: readonly string[]): Pick<GitCommand, "args" | "env"> {
+  return {
+    args: ["--no-pager", "--no-optional-locks", ...gitSettings, ...safeSettings, ...args],
+    env: environment(project, join(project, ".git")),
+  };
 }
 
 function environment(project: string, repository: string): Record<string, string> {

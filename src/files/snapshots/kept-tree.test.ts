@@ -57,6 +57,23 @@ function randomFrom(seed: number): (below: number) => number {
 
 const names = ["a", "b.txt", "c.log", "d", "src", "lib", "build", "日本", "with blank"];
 
+const ignoreFiles = [
+  "*.log\n",
+  "build/\n",
+  "src\n",
+  ".gitignore\nd\n",
+  "",
+  "/b.*\nlib/**\n",
+  "**/d\n!src/d\n",
+  "a/*/c.log\r\n",
+  "[ab]*\n",
+  "with\\ blank\n\\d  \n",
+  "# only\n\n  \nLIB\nb.txt   \n",
+  "日*\n",
+  "*\n!*.txt\n",
+  "d/\n/lib\nx*l*.t?t\n",
+];
+
 /** One random change of the project. Returns its description. */
 function changeProject(project: string, random: (below: number) => number): string {
   const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!;
@@ -75,8 +92,7 @@ function changeProject(project: string, random: (below: number) => number): stri
     // A directory needs its permissions, or only root could open it.
     mode: () => !statSync(absolute).isDirectory() && chmodSync(absolute, pick([0o644, 0o755])),
     move: () => inParent(() => renameSync(absolute, join(project, pick(names)))),
-    ignore: () =>
-      inParent(() => writeFileSync(join(dirname(absolute), ".gitignore"), pick(["*.log\n", "build/\n", "src\n", ".gitignore\nd\n", ""]))),
+    ignore: () => inParent(() => writeFileSync(join(dirname(absolute), ".gitignore"), pick(ignoreFiles))),
     repository: () =>
       random(4) === 0 && inParent(() => mkdirSync(join(dirname(absolute), "inner", ".git", "objects"), { recursive: true })),
     noRepository: () => rmSync(join(dirname(absolute), "inner", ".git"), { recursive: true, force: true }),
@@ -131,7 +147,7 @@ test("files below a directory that the user may not open are left out, and the o
   await check("open again");
 });
 
-test("changed and deleted files need no git, and a new name only one command", async () => {
+test("changed, deleted and new files need no git, and a name that a rule may match only one command", async () => {
   using temp = testProject();
   const { commands, snapshots, check } = comparedSnapshots(temp);
   temp.write("deep/a", "1\n");
@@ -144,10 +160,12 @@ test("changed and deleted files need no git, and a new name only one command", a
   await check("changed");
   rmSync(join(temp.project, "b"));
   await check("deleted");
-  expect(commands).toEqual([]);
   temp.write("deep/new", "1\n");
-  temp.write("deep/ignored.log", "1\n");
+  temp.write("other/deep/new", "1\n");
   await check("new");
+  expect(commands).toEqual([]);
+  temp.write("deep/ignored.log", "1\n");
+  await check("may be ignored");
   expect(commands).toEqual(["ls-files"]);
   await check("unchanged");
   expect(commands).toEqual(["ls-files"]);
@@ -175,7 +193,7 @@ test("a new process needs no git for its first snapshot, also after changes of k
   expect(commands).toEqual([]);
 });
 
-test("a new process asks git only for new names", async () => {
+test("a new process asks git only for new names that a rule may match", async () => {
   using temp = testProject();
   const { commands, check } = await storedSnapshots(temp);
   temp.write("deep/new", "1\n");

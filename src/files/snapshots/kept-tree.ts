@@ -4,8 +4,9 @@ import { lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { ownersFor, readSafely, UnsafePathError } from "../../kit/files/safe-file.ts";
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { absoluteBytes, type ShadowRepository } from "../git.ts";
+import { readIgnoreRules, type NameMatcher } from "../ignore-rules.ts";
 import { bigFileBytes, bigFileMode } from "./big-files.ts";
-import { writeObject } from "./object-files.ts";
+import { blobId, writeObject } from "./object-files.ts";
 
 /** A change of the content changes at least one of these. */
 export type FileStatus = Pick<Stats, "mode" | "size" | "ino" | "mtimeMs" | "ctimeMs">;
@@ -38,22 +39,32 @@ export class OutdatedError extends Error {
   override name = "OutdatedError";
 }
 
-type FindStored = (paths: NewNames) => Promise<Set<string>>;
+/** Decides which new names are stored. */
+type NameRules = {
+  /** Arguments of `git ls-files` that leave out ignored files. */
+  excludes: readonly string[];
+  /** Asks git which of these files are stored. */
+  findStored: (paths: NewNames) => Promise<Set<string>>;
+};
 
 export class KeptTree {
   readonly #shadow: ShadowRepository;
   readonly #root: KeptDirectory;
   readonly #watched: readonly WatchedPath[];
-  readonly #findStored: FindStored;
+  readonly #rules: NameRules;
+  /** The rules of .gitignore files by the id of their content. */
+  readonly #matchers = new Map<string, NameMatcher>();
+  /** The rules for all directories in the current snapshot; undefined until they are needed, null if git must read them. */
+  #commonMatchers: NameMatcher[] | null | undefined;
   readonly #owners: number[];
   /** Whether something in it has changed since the caller set it to false. */
   isChanged = true;
 
-  constructor(shadow: ShadowRepository, content: { root: KeptDirectory; watched: readonly WatchedPath[] }, findStored: FindStored) {
+  constructor(shadow: ShadowRepository, content: { root: KeptDirectory; watched: readonly WatchedPath[] }, rules: NameRules) {
     this.#shadow = shadow;
     this.#root = content.root;
     this.#watched = content.watched;
-    this.#findStored = findStored;
+    this.#rules = rules;
     this.#owners = ownersFor(lstatSync(shadow.project));
   }
 
@@ -64,6 +75,7 @@ export class KeptTree {
   /** Returns the id of the tree of the current files. Throws OutdatedError if git must take the snapshot. */
   async take(): Promise<string> {
     for (const { path, by, status } of this.#watched) if (watchPath(path, by).status !== status) throw new OutdatedError(path.toString());
+    this.#commonMatchers = undefined;
     const newNames: NewNames = [];
     const pending: { directory: KeptDirectory; path: string }[] = [{ directory: this.#root, path: "" }];
     let sliceStart = performance.now();
@@ -100,9 +112,14 @@ export class KeptTree {
       const otherType = directory.others.get(name);
       if (otherType !== undefined && stat !== null && typeOf(stat) === otherType) continue;
       directory.others.delete(name);
-      // A new directory may be ignored or another repository, and new rules change what is ignored.
-      if (stat?.isDirectory() || name === ".gitignore" || name === ".git") throw new OutdatedError(join(path, name));
-      if (stat !== null) newNames.push(join(path, name));
+      // A new directory may be ignored, and new rules or another repository change what is stored.
+      if (name === ".gitignore" || name === ".git") throw new OutdatedError(join(path, name));
+      if (stat?.isDirectory()) {
+        if (!this.#isNeverIgnored(join(path, name))) throw new OutdatedError(join(path, name));
+        const child = { files: new Map(), directories: new Map(), others: new Map(), status: null, tree: null };
+        directory.directories.set(name, { parent: directory, ...child });
+        markChanged(directory);
+      } else if (stat !== null) newNames.push(join(path, name));
     }
     for (const name of directory.others.keys()) if (!names.has(name)) directory.others.delete(name);
     for (const name of directory.directories.keys()) {
@@ -133,20 +150,67 @@ export class KeptTree {
 
   async #addFiles(paths: NewNames): Promise<void> {
     if (paths.length > maxNewNames) throw new OutdatedError(`${paths.length} new files`);
-    const stored = await this.#findStored(paths);
+    const certain = new Set(paths.filter((path) => this.#isNeverIgnored(path)));
+    const uncertain = paths.filter((path) => !certain.has(path));
+    const stored = uncertain.length === 0 ? certain : await this.#rules.findStored(uncertain);
     for (const path of paths) {
       const { directory, name } = this.#locate(path);
       const now = Date.now();
       const stat = this.#status(path);
       if (stat === null) continue;
       if (stat.isDirectory()) throw new OutdatedError(path);
-      if (!stored.has(path)) {
+      const isStored = stored.has(path) || (certain.has(path) && (stat.isFile() || stat.isSymbolicLink()));
+      if (!isStored) {
         directory.others.set(name, typeOf(stat));
         continue;
       }
       directory.files.set(name, { ...this.#store(path, stat), status: settledStatus(stat, now) });
       markChanged(directory);
     }
+  }
+
+  /** Whether no rule can ignore the path. If it is not certain, git must decide. */
+  #isNeverIgnored(path: string): boolean {
+    if (this.#commonMatchers === undefined) this.#commonMatchers = this.#readCommonRules();
+    if (this.#commonMatchers === null) return false;
+    const matchers = [...this.#commonMatchers];
+    const names = path.split("/");
+    let directory = this.#root;
+    for (const [depth, name] of names.entries()) {
+      const rules = this.#readRules(directory, names.slice(0, depth).join("/"));
+      if (rules === null) return false;
+      matchers.push(rules);
+      directory = directory.directories.get(name) ?? directory; // the last name is not kept yet
+    }
+    return !names.some((name) => matchers.some((mayMatch) => mayMatch(name)));
+  }
+
+  /** The rules of all directories: those of the arguments and of the file that they name. Null if that file can't be read. */
+  #readCommonRules(): NameMatcher[] | null {
+    const matchers: NameMatcher[] = [];
+    for (const argument of this.#rules.excludes) {
+      const [option, value = ""] = argument.split(/=(.*)/s);
+      if (option === "--exclude") matchers.push(readIgnoreRules(value));
+      if (option !== "--exclude-from") continue;
+      const content = this.#tryRead(value);
+      if (content === null) return null;
+      matchers.push(readIgnoreRules(content.toString("latin1")));
+    }
+    return matchers;
+  }
+
+  /** The rules of a directory's own .gitignore. Null if they are not stored, or not those of its last snapshot. */
+  #readRules({ files, others }: KeptDirectory, path: string): NameMatcher | null {
+    if (others.has(".gitignore")) return null;
+    const file = files.get(".gitignore");
+    if (file === undefined) return () => false;
+    const known = this.#matchers.get(file.id);
+    if (known !== undefined) return known;
+    const content = this.#tryRead(toText(absoluteBytes(this.#shadow, join(path, ".gitignore"))));
+    if (content === null || file.mode === "120000" || blobId(content) !== file.id) return null;
+    const matcher = readIgnoreRules(content.toString("latin1"));
+    this.#matchers.set(file.id, matcher);
+    return matcher;
   }
 
   #locate(path: string): { directory: KeptDirectory; name: string } {
@@ -177,13 +241,18 @@ export class KeptTree {
 
   /** git reads in its sandbox what can't be opened here: a file of another user, or one behind a link. */
   #read(path: string): Buffer {
+    const content = this.#tryRead(path);
+    if (content === null) throw new OutdatedError(path);
+    return content;
+  }
+
+  #tryRead(path: string): Buffer | null {
     try {
-      const content = readSafely(path, { maxBytes: bigFileBytes, owners: this.#owners, hasOtherNames: true });
-      if (content !== null) return content;
+      return readSafely(path, { maxBytes: bigFileBytes, owners: this.#owners, hasOtherNames: true });
     } catch (error) {
       if (!(error instanceof UnsafePathError) && !(error instanceof Error && "code" in error)) throw error;
+      return null;
     }
-    throw new OutdatedError(path);
   }
 
   #writeTree(directory: KeptDirectory): string {

@@ -35,7 +35,8 @@ export async function loadKeptTree(shadow: ShadowRepository, snapshot: TakenSnap
   }
   const isLoaded = await readStatus(shadow, { root, watched, startedAt: snapshot.startedAt });
   if (!isLoaded || !snapshot.isCurrent()) return null;
-  return new KeptTree(shadow, { root, watched }, (paths) => findStored(shadow, snapshot.excludes, paths));
+  const { excludes } = snapshot;
+  return new KeptTree(shadow, { root, watched }, { excludes, findStored: (paths) => findStored(shadow, excludes, paths) });
 }
 
 /** A status that no file has stands for rules that may have changed after it was read. Then git takes the next snapshot, too. */

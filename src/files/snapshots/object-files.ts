@@ -10,7 +10,7 @@ let count = 0;
 /** Returns the id of the object. */
 export function writeObject(shadowDir: string, type: "blob" | "tree", content: Uint8Array): string {
   const bytes = Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]);
-  const id = new Bun.CryptoHasher("sha1").update(bytes).digest("hex");
+  const id = hashOf(bytes);
   const directory = join(shadowDir, "objects", id.slice(0, 2));
   const file = join(directory, id.slice(2));
   const stored = statSync(file, { throwIfNoEntry: false });
@@ -25,6 +25,14 @@ export function writeObject(shadowDir: string, type: "blob" | "tree", content: U
   writeFileSync(temporary, compress(bytes), { mode: 0o444 });
   renameSync(temporary, file);
   return id;
+}
+
+export function blobId(content: Uint8Array): string {
+  return hashOf(Buffer.concat([Buffer.from(`blob ${content.length}\0`), content]));
+}
+
+function hashOf(bytes: Uint8Array<ArrayBuffer>): string {
+  return new Bun.CryptoHasher("sha1").update(bytes).digest("hex");
 }
 
 /** The format of zlib: a header, the compressed bytes and a checksum. node:zlib has it, but loads the streams of Node with it. */

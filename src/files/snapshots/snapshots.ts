@@ -17,7 +17,7 @@ import { excludesOf, takeSnapshot } from "./take-snapshot.ts";
 export type SnapshotsOptions = ShadowLocation & {
   /** Directories that are too big for snapshots, such as the home directory. */
   tooBig: readonly string[];
-  /** Absolute paths of directories that are never stored. */
+  /** Absolute paths that are never stored: directories of skein, and secrets that tools can't read. */
   leaveOut: readonly string[];
   warn: (message: string) => void;
 };
@@ -104,7 +104,7 @@ function readStored(shadow: ShadowRepository, leaveOut: readonly string[]): { tr
   const excludes = excludesOf(shadow.project, leaveOut);
   const stored = process.platform === "linux" ? readKeptTree(shadow, excludes) : null;
   if (stored === null) return null;
-  const tree = new KeptTree(shadow, stored, (paths) => findStored(shadow, excludes, paths));
+  const tree = new KeptTree(shadow, stored, { excludes, findStored: (paths) => findStored(shadow, excludes, paths) });
   tree.isChanged = false;
   return { tree, innerRepositories: stored.innerRepositories };
 }

@@ -81,17 +81,17 @@ type SnapshotChanges = { files: Set<string>; removed: Set<string>; big: Map<stri
 
 /** The project's .gitignore files, the exclude file of its repository, and skein's own directories. */
 export function excludesOf(project: string, leaveOut: readonly string[]): string[] {
-  const ownDirectories = leaveOut
-    .map((directory) => relative(project, directory))
+  const leftOut = leaveOut
+    .map((path) => relative(project, path))
     .filter((path) => path !== "" && !path.startsWith(".."))
-    .map((path) => `--exclude=/${path.replace(/[\\*?[\]!# ]/g, "\\$&")}/`);
+    .map((path) => `--exclude=/${path.replace(/[\\*?[\]!# ]/g, "\\$&")}`);
   const file = excludeFile(project);
   const fromFile = file === null ? [] : [`--exclude-from=${file}`];
   return [
     "--exclude-per-directory=.gitignore",
     `--exclude=**${transcriptDirectory}/`,
     "--exclude=.git-moved-by-skein-*",
-    ...ownDirectories,
+    ...leftOut,
     ...fromFile,
   ];
 }

@@ -14,6 +14,7 @@ import {
   writeAll,
 } from "../../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
+import { guardedText } from "../../protocol/worktree/guarded-text.ts";
 import type {
   CombineResult,
   CommitResult,
@@ -30,8 +31,15 @@ import { commitTree, isAncestor, run, skeinCommit, treeOf, type CommitLabel } fr
 import { submoduleProblem, submodulesOf } from "./submodules.ts";
 import { prepareShadow, projectFiles, rawAttributes } from "../snapshots/shadow.ts";
 
-export function createWorktrees(git: GitRunner): Worktrees {
-  const shadowOf = ({ project, gitDir }: WorktreeRepository): ShadowRepository => ({ git, dir: gitDir, project });
+type WorktreesOptions = {
+  /** The paths, relative to the project, that its git runs or obeys. Default: none. */
+  guardedAmong?: (project: string, paths: readonly string[]) => string[];
+  /** Whether an absolute path is a secret, which git can't read in its sandbox. Default: none is. */
+  isSecret?: (path: string) => boolean;
+};
+
+export function createWorktrees(git: GitRunner, { guardedAmong = () => [], isSecret = () => false }: WorktreesOptions = {}): Worktrees {
+  const shadowOf = ({ project, gitDir }: WorktreeRepository): ProjectRepository => ({ git, dir: gitDir, project, isSecret });
   return {
     hasRepository: async (project) => (await projectGitDirs(git, project)) !== null,
     base: async (team, start) => {
@@ -46,12 +54,18 @@ export function createWorktrees(git: GitRunner): Worktrees {
     combine: (team, onto, works, message) => combineCommits(shadowOf(team), onto, works, message),
     changes: (team, from, to) => diffTrees(shadowOf(team), from, to),
     patch: (team, from, to) => patchBetween(shadowOf(team), from, to),
-    planMerge: (team, base, work) => planMerge(shadowOf(team), base, work),
+    planMerge: async (team, base, work) => {
+      const plan = await planMerge(shadowOf(team), base, work);
+      const paths = plan.changes.map(({ path }) => path);
+      return { ...plan, guarded: guardedAmong(team.project, paths) };
+    },
     merge: (team, plan) => merge(shadowOf(team), plan),
     repairMerge: (team, plan) => repairMerge(shadowOf(team), plan),
-    update: (team, worktree, work) => updateWorkspace(shadowOf(team), worktree, work),
+    update: async (team, worktree, work) => ({ ...(await updateWorkspace(shadowOf(team), worktree, work)), guarded: [] }),
   };
 }
+
+type ProjectRepository = ShadowRepository & Required<Pick<WorktreesOptions, "isSecret">>;
 
 const quickRead = { maxBytes: 4_096, limitMs: 10_000 };
 
@@ -73,12 +87,13 @@ function prepareRepository(repository: ShadowRepository, common: string | null):
 }
 
 /** Commits the user's files. Files that the project's own index has as unchanged are not read again. */
-async function commitProject(repository: ShadowRepository, parent: string | null): Promise<string> {
+async function commitProject(repository: ProjectRepository, parent: string | null): Promise<string> {
   const directories = await projectGitDirs(repository.git, repository.project);
   return withTemporaryIndex(repository, async (index) => {
     if (directories !== null) copyProjectIndex(join(directories.own, "index"), index);
     const excludes = excludeFile(repository.project);
-    const tree = await writeFilesTree(repository, index, { innerRepositories: "skip", excludes, isLeftOut: () => false });
+    const isLeftOut = (path: string): boolean => repository.isSecret(join(repository.project, readablePath(path)));
+    const tree = await writeFilesTree(repository, index, { innerRepositories: "skip", excludes, isLeftOut });
     return commitTree(repository, tree, parent === null ? [] : [parent], skeinCommit("the files as they are"));
   });
 }
@@ -265,8 +280,10 @@ async function mergeTrees(repository: ShadowRepository, ours: string, theirs: st
   return { tree, conflicts: child.code === 0 ? [] : [...new Set(paths.filter((path) => path !== "").map(readablePath))] };
 }
 
+type UncheckedPlan = Omit<MergePlan, "guarded">;
+
 /** Merges with the state of the project at the start of the work, so that later changes of the user stay. */
-async function planMerge(repository: ShadowRepository, base: string, work: string): Promise<MergePlan> {
+async function planMerge(repository: ProjectRepository, base: string, work: string): Promise<UncheckedPlan> {
   // A tool in the project may have added attributes that hide changes.
   const attributes = join(repository.dir, "info", "attributes");
   withoutLinks(attributes, () => replaceTextSafely(attributes, rawAttributes));
@@ -277,7 +294,11 @@ async function planMerge(repository: ShadowRepository, base: string, work: strin
 }
 
 /** git refuses if a file differs from the plan. */
-async function merge(repository: ShadowRepository, { now, merged, conflicts }: Omit<MergePlan, "tree" | "changes">): Promise<void> {
+async function merge(
+  repository: ShadowRepository,
+  { now, merged, conflicts, guarded }: Omit<MergePlan, "tree" | "changes">,
+): Promise<void> {
+  if (guarded.length > 0) throw new Fault("usage", guardedText(guarded), { hint: "`skein merge` shows them and asks" });
   if (conflicts.length > 0) throw new Fault("usage", `the work conflicts with the project in ${conflicts.join(", ")}`);
   await withTemporaryIndex(repository, async (index) => {
     await run(repository, ["read-tree", now], { index });
@@ -291,7 +312,7 @@ async function merge(repository: ShadowRepository, { now, merged, conflicts }: O
  * Completes the files that a killed merge left half-written: git removes a file before it writes the new version. A file that
  * the user has changed since stays as it is.
  */
-async function repairMerge(repository: ShadowRepository, { now, merged }: Pick<MergePlan, "now" | "merged">): Promise<void> {
+async function repairMerge(repository: ProjectRepository, { now, merged }: Pick<MergePlan, "now" | "merged">): Promise<void> {
   const current = await commitProject(repository, now);
   const pathsBetween = async (from: string, to: string) =>
     new Set((await rawChanges(repository, from, to, false)).raw.map(({ path }) => path));
@@ -322,7 +343,7 @@ async function isPrefix(repository: ShadowRepository, start: string, whole: stri
  * Brings the project's files of now into the worktree. A file that both changed gets both sides with markers. `work` is the
  * worktree's latest commit. Returns the plan; its `now` is the new start of the work.
  */
-async function updateWorkspace(repository: ShadowRepository, worktree: OpenedWorktree, work: string): Promise<MergePlan> {
+async function updateWorkspace(repository: ProjectRepository, worktree: OpenedWorktree, work: string): Promise<UncheckedPlan> {
   const { directory, from } = worktree;
   const now = await commitProject(repository, from);
   // git writes the names of the two sides into the markers.

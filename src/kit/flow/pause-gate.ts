@@ -3,12 +3,17 @@
 /** Both functions may be called any number of times and must not throw. */
 export type Pausable = { pause: () => void; resume: () => void };
 
+/** Like `Pausable`. `pause` may also return a promise that resolves when everything has stopped; it must not reject. */
+export type PausableWork = { pause: () => void | Promise<void>; resume: () => void };
+
 export class PauseGate {
-  readonly #pausables = new Set<Pausable>();
+  readonly #pausables = new Set<PausableWork>();
   /** Callers of `pause` that have not called `resume` yet. */
   readonly #holders = new Set<object>();
   /** Number of pauses so far. */
   pauseCount = 0;
+  /** The results of the last pause. */
+  #stopping: (void | Promise<void>)[] = [];
   /** Resolved by the next opening; null while the gate is open. */
   #paused: PromiseWithResolvers<void> | null = null;
   #isReleased = false;
@@ -24,7 +29,12 @@ export class PauseGate {
     if (this.#paused !== null) return;
     this.#paused = Promise.withResolvers();
     this.pauseCount += 1;
-    for (const pausable of this.#pausables) pausable.pause();
+    this.#stopping = [...this.#pausables].map((pausable) => pausable.pause());
+  }
+
+  /** Resolves when everything that was added has stopped after the last pause. */
+  async whenStopped(): Promise<void> {
+    await Promise.all(this.#stopping);
   }
 
   resume(holder: object = this): void {
@@ -40,9 +50,9 @@ export class PauseGate {
   }
 
   /** Pauses `pausable` at once if the gate is paused. Returns a function that removes `pausable` from the gate. */
-  add(pausable: Pausable): () => void {
+  add(pausable: PausableWork): () => void {
     this.#pausables.add(pausable);
-    if (this.isPaused) pausable.pause();
+    if (this.isPaused) this.#stopping.push(pausable.pause());
     return () => this.#pausables.delete(pausable);
   }
 
@@ -66,8 +76,12 @@ export class PauseGate {
 }
 
 /** Returns a gate that is paused together with another gate. `add` adds a pausable to that other gate. */
-export function createGateBehind(add: (pausable: Pausable) => unknown): PauseGate {
+export function createGateBehind(add: (pausable: PausableWork) => unknown): PauseGate {
   const gate = new PauseGate();
-  add({ pause: () => gate.pause(), resume: () => gate.resume() });
+  const pause = (): Promise<void> => {
+    gate.pause();
+    return gate.whenStopped();
+  };
+  add({ pause, resume: () => gate.resume() });
   return gate;
 }

@@ -1,9 +1,10 @@
 // Measures the memory of processes: mapped memory, and shared memory that no process has mapped.
-import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from "node:fs";
+import { readdirSync, readlinkSync, statfsSync, statSync } from "node:fs";
+import { processDirectory, readText } from "./proc-files.ts";
 
 /** 0 for a zombie, for a process that has ended, and without /proc: memory is then not limited. */
 export function residentBytes(pid: number): number {
-  return kilobytesAt(readText(`/proc/${pid}/status`), "VmRSS") * 1024;
+  return kilobytesAt(readText(`${processDirectory(pid)}/status`) ?? "", "VmRSS") * 1024;
 }
 
 /** Memory that belongs to these processes only: a temporary file system, and System V memory of an own IPC namespace. */
@@ -24,7 +25,7 @@ export function privateMemoryOf(pid: number): PrivateMemory | null {
  * machine could exceed `limit`, because that takes longer.
  */
 export function memoryOf(pids: number[], limit: number, own: PrivateMemory | null): number {
-  const statuses = pids.map((pid) => readText(`/proc/${pid}/status`));
+  const statuses = pids.map((pid) => readText(`${processDirectory(pid)}/status`) ?? "");
   const sum = (field: string) => statuses.reduce((total, status) => total + kilobytesAt(status, field), 0) * 1024;
   const resident = sum("VmRSS");
   const sharedByAll = sharedBytesOfMachine();
@@ -43,7 +44,7 @@ function memoryFileBytes(pids: number[]): number | null {
     const names = openFiles(pid);
     if (names === null) return null;
     for (const name of names) {
-      const path = `/proc/${pid}/fd/${name}`;
+      const path = `${processDirectory(pid)}/fd/${name}`;
       try {
         if (!readlinkSync(path).startsWith("/memfd:")) continue;
         const { ino, blocks } = statSync(path);
@@ -58,7 +59,7 @@ function memoryFileBytes(pids: number[]): number | null {
 
 function openFiles(pid: number): string[] | null {
   try {
-    return readdirSync(`/proc/${pid}/fd`);
+    return readdirSync(`${processDirectory(pid)}/fd`);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EACCES" ? null : [];
   }
@@ -66,7 +67,7 @@ function openFiles(pid: number): string[] | null {
 
 /** Includes memory in swap, which tmpfs and memfd can use too. */
 function sharedBytesOfMachine(): number {
-  const memory = readText("/proc/meminfo");
+  const memory = readText("/proc/meminfo") ?? "";
   return (kilobytesAt(memory, "Shmem") + kilobytesAt(memory, "SwapTotal") - kilobytesAt(memory, "SwapFree")) * 1024;
 }
 
@@ -81,19 +82,11 @@ function usedBytes(directory: string): number {
 
 /** Segments of System V in the IPC namespace of this process. */
 function systemVBytes(): number {
-  const lines = readText("/proc/sysvipc/shm").trim().split("\n").slice(1);
+  const lines = (readText("/proc/sysvipc/shm") ?? "").trim().split("\n").slice(1);
   return lines.reduce((total, line) => total + Number(line.trim().split(/\s+/)[14] ?? 0), 0);
 }
 
 /** The value of a line `Name:  123 kB`; 0 if there is none. */
 function kilobytesAt(text: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(text)?.[1] ?? 0);
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
-  }
 }

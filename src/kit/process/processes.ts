@@ -1,7 +1,8 @@
 // Lists processes and their descendants, and ends a whole family: its group, its session, its descendants, and every
 // process with the family's tag in its environment or in an rlimit. Ends no other process.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { adoptsOrphans, rlimitTags } from "./libc.ts";
+import { hasEnded, processDirectory, readText, statFields, threadsOf } from "./proc-files.ts";
 
 export type ProcessInfo = { pid: number; parent: number; group: number; session: number; isZombie: boolean };
 
@@ -46,7 +47,7 @@ export function familiesByVariable(variable: string): Map<string, number[]> {
 }
 
 function valueIn(pid: number, variable: string): string | null {
-  const entries = (readText(`/proc/${pid}/environ`) ?? "").split("\0");
+  const entries = (readText(`${processDirectory(pid)}/environ`) ?? "").split("\0");
   return entries.find((entry) => entry.startsWith(`${variable}=`))?.slice(variable.length + 1) ?? null;
 }
 
@@ -122,20 +123,18 @@ function ownChildren(): number[] {
 /** The start time in the format of the system. With the pid it identifies a process. Null for a zombie, and if there is no process. */
 export function processStartTime(pid: number): string | null {
   if (process.platform === "darwin") return startFromPs(pid);
-  const stat = readText(`/proc/${pid}/stat`);
-  if (!stat) return null;
-  const fields = afterName(stat);
-  return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
+  const fields = statFields(`/proc/${pid}`);
+  return hasEnded(fields) ? null : (fields?.[19] ?? null);
 }
 
-/** True after SIGSTOP, until SIGCONT. */
+/** True when SIGSTOP has stopped every thread, until SIGCONT. */
 export function isStopped(pid: number): boolean {
   if (process.platform === "darwin")
     return Bun.spawnSync(["/bin/ps", "-o", "stat=", "-p", String(pid)])
       .stdout.toString()
       .startsWith("T");
-  const stat = readText(`/proc/${pid}/stat`);
-  return stat !== null && afterName(stat)[0] === "T";
+  const threads = threadsOf(pid);
+  return threads.length > 0 && threads.every(({ state }) => state === "T");
 }
 
 function signalGroup(group: number | null, name: "SIGTERM" | "SIGKILL"): void {
@@ -179,7 +178,7 @@ function ownSession(): number | null {
 }
 
 function hasEnvTag(row: ProcessInfo, tag: string): boolean {
-  const environment = row.isZombie || row.pid === process.pid ? null : readText(`/proc/${row.pid}/environ`);
+  const environment = row.isZombie || row.pid === process.pid ? null : readText(`${processDirectory(row.pid)}/environ`);
   return environment !== null && (environment.startsWith(tag) || environment.includes(`\0${tag}`));
 }
 
@@ -193,23 +192,10 @@ function fromProc(): ProcessInfo[] {
 }
 
 function rowOf(pid: number): ProcessInfo | null {
-  const stat = readText(`/proc/${pid}/stat`);
-  if (!stat) return null;
-  const [state, parent, group, session] = afterName(stat);
-  return { pid, parent: Number(parent), group: Number(group), session: Number(session), isZombie: state === "Z" || state === "X" };
-}
-
-/** The fields after the program name, which is in parentheses and may contain any character. */
-function afterName(stat: string): string[] {
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-}
-
-function readText(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
+  const fields = statFields(`/proc/${pid}`);
+  if (fields === null) return null;
+  const [, parent, group, session] = fields;
+  return { pid, parent: Number(parent), group: Number(group), session: Number(session), isZombie: hasEnded(fields) };
 }
 
 function fromPs(): ProcessInfo[] {

@@ -2,9 +2,10 @@
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
 import type { Effort, Endpoint, ModelRequest, StopReason, Wire, WireEvent } from "../model.ts";
 import type { Json } from "../../kit/text/json.ts";
-import { numberAt, objectAt, textAt } from "./json.ts";
+import { listAt, numberAt, objectAt, textAt } from "./json.ts";
 import { failed, JsonReader } from "./json-reader.ts";
-import { type AssistantSide, fitCallId, groupBySide, type MessageSide, opaqueOf, parseCall, type UserSide } from "./parts.ts";
+import { bodyWithItems, writeItems } from "./kept-items.ts";
+import { type AssistantSide, fitCallId, type MessageSide, opaqueOf, parseCall, type UserSide } from "./parts.ts";
 
 export const anthropic: Wire = {
   name: "anthropic",
@@ -16,9 +17,9 @@ const breakpoint = { type: "ephemeral" };
 
 function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
   const maxTokens = request.maxOutputTokens ?? outputLimit(request.model);
-  const sides = groupBySide(request, "anthropic");
-  const thinking = thinkingFor(request, maxTokens, sides);
-  const body = {
+  const { text, lastSides } = writeItems(request, endpoint, { wire: "anthropic", writeSide, finish: setBreakpoints });
+  const thinking = thinkingFor(request, maxTokens, lastSides);
+  const fields = {
     model: request.model,
     max_tokens: maxTokens,
     stream: true,
@@ -27,7 +28,6 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     ...(request.temperature != null && !("thinking" in thinking) && { temperature: request.temperature }),
     ...(request.tools.length > 0 && { tools: writeTools(request) }),
     ...(request.system !== "" && { system: [{ type: "text", text: request.system, cache_control: breakpoint }] }),
-    messages: writeMessages(sides),
   };
   return {
     url: `${endpoint.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages`,
@@ -35,7 +35,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
       "anthropic-version": "2023-06-01",
       ...(endpoint.apiKey !== "" && !("authorization" in endpoint.headers) && { "x-api-key": endpoint.apiKey }),
     },
-    body: JSON.stringify(body),
+    body: bodyWithItems(fields, "messages", text),
   };
 }
 
@@ -78,16 +78,18 @@ function writeTools(request: ModelRequest): Json[] {
   return tools;
 }
 
-function writeMessages(sides: MessageSide[]): Json[] {
-  const messages = sides.map((side) =>
-    side.role === "assistant" ? { role: "assistant", content: side.parts.map(writeAssistant) } : { role: "user", content: writeUser(side) },
-  );
-  // One breakpoint at the end, and one at the end of the previous request: the vendor looks up its cached prefix there.
+function writeSide(side: MessageSide): Json[] {
+  return side.role === "assistant"
+    ? [{ role: "assistant", content: side.parts.map(writeAssistant) }]
+    : [{ role: "user", content: writeUser(side) }];
+}
+
+/** One breakpoint at the end, and one at the end of the previous request: the vendor looks up its cached prefix there. */
+function setBreakpoints(messages: Json[]): void {
   for (const message of messages.filter(({ role }) => role === "user").slice(-2)) {
-    const block = message.content.at(-1);
+    const block = listAt(message, "content").at(-1);
     if (block) block.cache_control = breakpoint;
   }
-  return messages;
 }
 
 function writeAssistant(part: AssistantSide["parts"][number]): Json {

@@ -4,7 +4,8 @@ import type { Effort, Endpoint, ModelRequest, StopReason, Wire, WireEvent } from
 import type { Json } from "../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "./json.ts";
 import { failed, JsonReader } from "./json-reader.ts";
-import { type AssistantSide, groupBySide, makeCallId, opaqueOf, type UserSide } from "./parts.ts";
+import { bodyWithItems, writeItems } from "./kept-items.ts";
+import { type AssistantSide, makeCallId, type MessageSide, opaqueOf, type UserSide } from "./parts.ts";
 
 export const gemini: Wire = {
   name: "gemini",
@@ -27,11 +28,12 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     description: tool.description,
     parametersJsonSchema: tool.parameters,
   }));
-  const body = {
+  const isThird = isThirdGeneration(request.model);
+  const { text } = writeItems(request, endpoint, { wire: "gemini", writeSide: (side, vendorIds) => writeSide(side, vendorIds, isThird) });
+  const fields = {
     ...(functions.length > 0 && { tools: [{ functionDeclarations: functions }] }),
     ...(request.system !== "" && { systemInstruction: { parts: [{ text: request.system }] } }),
     ...(Object.keys(generation).length > 0 && { generationConfig: generation }),
-    contents: writeContents(request),
   };
   const root = endpoint.baseUrl.replace(/\/+$/, "");
   const versioned = /\/v\d+(alpha|beta)?$/.test(root) ? root : `${root}/v1beta`;
@@ -39,7 +41,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
   return {
     url: `${versioned}/${model.startsWith("models/") ? model : `models/${model}`}:streamGenerateContent?alt=sse`,
     headers: endpoint.apiKey === "" ? {} : { "x-goog-api-key": endpoint.apiKey },
-    body: JSON.stringify(body),
+    body: bodyWithItems(fields, "contents", text),
   };
 }
 
@@ -58,15 +60,11 @@ function isThirdGeneration(model: string): boolean {
   return /^(models\/)?gemini-/.test(model) && !/gemini-(1|2|pro-1|flash-1)/.test(model);
 }
 
-function writeContents(request: ModelRequest): Json[] {
-  const isThird = isThirdGeneration(request.model);
-  // Only vendorIds of this vendor are sent back in results. The vendor can't resolve vendorIds that skein made.
-  const vendorIds = new Set<string>();
-  return groupBySide(request, "gemini").flatMap((side): Json[] => {
-    if (side.role === "user") return writeUser(side, vendorIds, isThird);
-    for (const part of side.parts) if (part.kind === "call" && opaqueOf(part)?.id === true) vendorIds.add(part.id);
-    return [{ role: "model", parts: writeAssistant(side, vendorIds, isThird) }];
-  });
+/** Only ids of this vendor are sent back in results. The vendor can't resolve ids that skein made. */
+function writeSide(side: MessageSide, vendorIds: Set<string>, isThird: boolean): Json[] {
+  if (side.role === "user") return writeUser(side, vendorIds, isThird);
+  for (const part of side.parts) if (part.kind === "call" && opaqueOf(part)?.id === true) vendorIds.add(part.id);
+  return [{ role: "model", parts: writeAssistant(side, vendorIds, isThird) }];
 }
 
 function writeAssistant(side: AssistantSide, vendorIds: Set<string>, isThird: boolean): Json[] {

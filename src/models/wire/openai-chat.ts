@@ -2,7 +2,8 @@
 import type { Effort, Endpoint, ModelRequest, Wire } from "../model.ts";
 import { ChatReader } from "./openai-chat-reader.ts";
 import type { Json } from "../../kit/text/json.ts";
-import { type AssistantSide, fitCallId, groupBySide, imageUrl, opaqueOf, type UserSide } from "./parts.ts";
+import { bodyWithItems, writeItems } from "./kept-items.ts";
+import { type AssistantSide, fitCallId, imageUrl, opaqueOf, type UserSide } from "./parts.ts";
 
 export const openaiChat: Wire = {
   name: "openai-chat",
@@ -45,8 +46,12 @@ const dialects: Record<string, Dialect> = {
 
 function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
   const dialect = dialects[endpoint.vendor] ?? plain;
-  const system = request.system === "" ? [] : [{ role: "system", content: request.system }];
-  const body = {
+  const system = request.system === "" ? "" : JSON.stringify({ role: "system", content: request.system });
+  const { text } = writeItems(request, endpoint, {
+    wire: "openai-chat",
+    writeSide: (side) => (side.role === "assistant" ? [writeAssistant(side, dialect)] : writeUser(side, dialect)),
+  });
+  const fields = {
     model: request.model,
     stream: true,
     ...(dialect.asksUsage && { stream_options: { include_usage: true } }),
@@ -54,17 +59,11 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     ...(request.maxOutputTokens !== null && { [dialect.limit]: request.maxOutputTokens }),
     ...(request.temperature != null && { temperature: request.temperature }),
     ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", function: tool })) }),
-    messages: [
-      ...system,
-      ...groupBySide(request, "openai-chat").flatMap((side) =>
-        side.role === "assistant" ? [writeAssistant(side, dialect)] : writeUser(side, dialect),
-      ),
-    ],
   };
   return {
     url: `${endpoint.baseUrl.replace(/\/+$/, "")}/chat/completions`,
     headers: endpoint.apiKey === "" ? {} : { authorization: `Bearer ${endpoint.apiKey}` },
-    body: JSON.stringify(body),
+    body: bodyWithItems(fields, "messages", [system, text].filter((items) => items !== "").join(",")),
   };
 }
 

@@ -4,7 +4,8 @@ import type { Endpoint, ModelRequest, ServerEvent, Wire, WireEvent } from "../mo
 import type { Json } from "../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "./json.ts";
 import { failed, JsonReader } from "./json-reader.ts";
-import { type AssistantSide, fitCallId, groupBySide, imageUrl, opaqueOf, parseCall, type UserSide } from "./parts.ts";
+import { bodyWithItems, writeItems } from "./kept-items.ts";
+import { type AssistantSide, fitCallId, imageUrl, opaqueOf, parseCall, type UserSide } from "./parts.ts";
 
 export const openaiResponses: Wire = {
   name: "openai-responses",
@@ -14,7 +15,11 @@ export const openaiResponses: Wire = {
 
 function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
   const canReason = !/^(ft:)?(gpt-[34]|chatgpt-4)|-chat(-latest)?$/.test(request.model);
-  const body = {
+  const { text } = writeItems(request, endpoint, {
+    wire: "openai-responses",
+    writeSide: (side) => (side.role === "assistant" ? writeAssistant(side) : writeUser(side)),
+  });
+  const fields = {
     model: request.model,
     stream: true,
     store: false,
@@ -25,12 +30,11 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     prompt_cache_key: request.cacheKey,
     ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", ...tool, strict: false })) }),
     ...(request.system !== "" && { instructions: request.system }),
-    input: groupBySide(request, "openai-responses").flatMap((side) => (side.role === "assistant" ? writeAssistant(side) : writeUser(side))),
   };
   return {
     url: `${endpoint.baseUrl.replace(/\/+$/, "")}/responses`,
     headers: endpoint.apiKey === "" ? {} : { authorization: `Bearer ${endpoint.apiKey}` },
-    body: JSON.stringify(body),
+    body: bodyWithItems(fields, "input", text),
   };
 }
 

@@ -10,35 +10,38 @@ import type {
   TextPart,
   ThinkingPart,
 } from "../../protocol/tree/node.ts";
-import type { ModelRequest, WireName } from "../model.ts";
+import type { Message, WireName } from "../model.ts";
 import { isRecord, type Json } from "../../kit/text/json.ts";
 import { parseJson } from "./json.ts";
 
 /** Consecutive messages of one side, joined: most vendors require that the sides alternate. */
-export type MessageSide = AssistantSide | UserSide;
+export type MessageSide = (AssistantSide | UserSide) & {
+  /** The index of the message that it begins with. */
+  firstMessage: number;
+};
 export type AssistantSide = { role: "assistant"; parts: (TextPart | ThinkingPart | CallPart)[] };
 export type UserSide = { role: "user"; results: ResultPart[]; content: (TextPart | ImagePart)[] };
 
 /** The alternating sides. Leaves out parts that vendors refuse: blank text, and thinking without text or a call after it. */
-export function groupBySide(request: ModelRequest, wire: WireName): MessageSide[] {
+export function groupBySide(messages: Message[], target: { wire: WireName; model: string }): MessageSide[] {
   const sides: MessageSide[] = [];
-  for (const message of request.messages) {
+  for (const [firstMessage, message] of messages.entries()) {
     if (message.role === "assistant") {
-      const parts = assistantParts(message.parts, wire, request.model);
+      const parts = assistantParts(message.parts, target);
       const last = sides.at(-1);
       if (last?.role === "assistant") last.parts.push(...parts);
-      else if (parts.length > 0) sides.push({ role: "assistant", parts });
+      else if (parts.length > 0) sides.push({ role: "assistant", parts, firstMessage });
       continue;
     }
     const last = sides.at(-1);
-    const side = last?.role === "user" ? last : { role: "user" as const, results: [], content: [] };
+    const side = last?.role === "user" ? last : { role: "user" as const, results: [], content: [], firstMessage };
     addToUserSide(side, message.parts);
     if (side !== last && side.results.length + side.content.length > 0) sides.push(side);
   }
   return sides;
 }
 
-function assistantParts(parts: Part[], wire: WireName, model: string): AssistantSide["parts"] {
+function assistantParts(parts: Part[], { wire, model }: { wire: WireName; model: string }): AssistantSide["parts"] {
   const result: AssistantSide["parts"] = [];
   for (const part of parts) {
     if (part.kind === "handle") result.push(handleText(part));

@@ -62,6 +62,7 @@ export function isFeed(method: MethodName): method is FeedName {
 export type SessionOpenParams = MethodParams<"session.open">;
 export type TranscriptImportParams = MethodParams<"transcript.import">;
 export type UsageKey = MethodParams<"usage.report">["by"];
+export type UsageSeriesParams = MethodParams<"usage.series">;
 export type CountTokensParams = MethodParams<"tokens.count">;
 export type TryAgentsParams = LocalParams["doctor.tryAgents"];
 

@@ -1,6 +1,6 @@
 // Ports: interfaces that modules get from `app` and may not import. The engine uses an Agent, an agent uses tools and a
 // model, and neither creates them.
-import type { Pausable } from "../../kit/flow/pause-gate.ts";
+import type { PausableWork } from "../../kit/flow/pause-gate.ts";
 import type { OutputStream } from "../../kit/process/output-reader.ts";
 import type { ContextView } from "../schema/results.ts";
 import type { TurnError } from "./error.ts";
@@ -85,7 +85,7 @@ export type TurnContext = {
   /** Messages for the agent since the last call, recorded as user nodes. Each is returned once. */
   takeInput: () => Promise<Node[]>;
   /** Registers something that runs for this turn and can be paused. The returned function removes it. */
-  registerPausable: (pausable: Pausable) => () => void;
+  registerPausable: (pausable: PausableWork) => () => void;
   /** Sends a message to a running sub-session, once for each id. False if nothing runs there. */
   sendMessage: (session: string, message: { id: string; text: string }) => Promise<boolean>;
   /** The mail of the team; set only for a member of one. */

@@ -36,7 +36,7 @@ export const executorTools: Record<ExecutorToolName, ToolEntry> = {
   edit: {
     level: "minimal",
     changesFiles: true,
-    description: "Replace old_text, which must occur exactly once in the file.",
+    description: "Replace old_text, which must be unique in the file.",
     parameters: { path: { type: "string" }, old_text: { type: "string" }, new_text: { type: "string" } },
     required: ["path", "old_text", "new_text"],
   },

@@ -252,6 +252,7 @@ describe("JSON that leaves the process", () => {
     expect(toJsonCase({ session: "s", node: "n" })).toEqual({ session: "s", node: "n" });
     expect(toJsonCase({ session: "s", at: "n", name: null })).toEqual({ session: "s", at: "n", name: null });
     expect(toJsonCase({ endedSince: at })).toEqual({ ended_since: "2026-11-16T01:02:03.456Z" });
+    expect(toJsonCase({ since: at })).toEqual({ since: "2026-11-16T01:02:03.456Z" });
     expect(toJsonCase({ answerSchema: foreign, env: { A_b: "c" } })).toEqual({ answer_schema: foreign, env: { A_b: "c" } });
   });
 });

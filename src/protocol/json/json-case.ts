@@ -157,7 +157,7 @@ const spentMoney = new Set(["costUsd", "usdLeft"]);
 
 /** Times are named `at` or `...At` and count milliseconds. */
 function isTime(key: string): boolean {
-  return key === "at" || key === "endedSince" || key.endsWith("At");
+  return key === "at" || key === "since" || key === "endedSince" || key.endsWith("At");
 }
 
 /** A number that is not a valid time stays a number. */

@@ -33,7 +33,9 @@ export type TrialSummary = z.output<typeof trialSummary>;
 
 export const agentInfo = fields({
   name: z.string(),
-  kind: z.enum(["native", "cli", "configured"]).describe("`configured`: added by the configuration"),
+  kind: z
+    .enum(["native", "cli", "configured", "preset"])
+    .describe("`configured`: added by the configuration; `preset`: known by name, and listed only if its program is found"),
   installed: z.boolean().describe("false also for a program in a place that tools or other users can write"),
   path: nullableText.describe("its program, also if it is found but not used; null for the native agent and for a missing program"),
   version: nullableText,
@@ -41,6 +43,7 @@ export const agentInfo = fields({
   credentials: z.array(agentCredential).describe("the credential of a turn, for each vendor; one of them is enough"),
   can: agentCapabilities,
   tried: trialSummary.nullable().describe("the latest result of `doctor --agents` for this program"),
+  testedVersion: nullableText.describe("of a preset: the version that skein's tests run; null for one that was never run"),
   signIn: nullableText.describe("how a user signs in to it; null if it has no sign-in of its own"),
   missing: nullableText.describe("why it can't take a turn"),
   hint: nullableText,
@@ -234,6 +237,12 @@ export const hookTest = fields({
   durationMs: count,
 });
 export type HookTest = z.output<typeof hookTest>;
+
+export const fleetSetup = fields({
+  database: z.string().describe("host and name, without user and password"),
+  steps: z.array(z.string()).describe("what was added; empty if nothing was missing"),
+});
+export type FleetSetup = z.output<typeof fleetSetup>;
 
 const doctorCheck = fields({
   name: z.string(),

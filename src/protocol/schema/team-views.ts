@@ -59,6 +59,7 @@ const diffFields = {
   work: z.string().describe("the commit of its work"),
   conflicts: texts.describe("paths; with any of them nothing is merged"),
   changes: z.array(fileChange),
+  guarded: texts.describe("changed files that the user's git runs or obeys; with any of them nothing is merged"),
   patch: z.string(),
 };
 /** The changes that a merge into the project would bring now. */

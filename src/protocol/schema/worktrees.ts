@@ -73,6 +73,7 @@ const diffFields = {
   work: commit,
   conflicts: texts.describe("files that the project and the worktree changed in the same place; nothing is merged then"),
   changes: z.array(fileChange).describe("what a merge would change in the project now; on a conflict, the work itself"),
+  guarded: texts.describe("changed files that the user's git runs or obeys; only a person who saw them merges them"),
   problem: nullableText.describe("what is not part of the work, such as files in a submodule"),
 };
 

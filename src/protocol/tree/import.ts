@@ -6,7 +6,7 @@ import type { Session, Turn } from "./turn.ts";
 
 export type { ImportReport } from "../schema/results.ts";
 
-export const importFormats = ["skein", "claude", "codex", "gemini", "pi"] as const;
+export const importFormats = ["skein", "claude", "codex", "gemini", "pi", "atif"] as const;
 export type ImportFormat = (typeof importFormats)[number];
 
 export type ImportedTree = {
@@ -26,6 +26,8 @@ export type ImportedTree = {
   unreadable: number;
   /** The last line of the file has no line end. */
   isCutOff: boolean;
+  /** Sub-sessions of the main session, each with a tree of its own. */
+  subSessions?: ImportedTree[];
 };
 
 export type ImportedSession = Pick<

@@ -1,5 +1,5 @@
 // Nodes of the tree. A node is immutable: it never changes after it was stored.
-import type { CallPart, NewNode, Part } from "../schema/tree.ts";
+import type { CallPart, NewNode, Note, Part } from "../schema/tree.ts";
 
 export type {
   Author,
@@ -38,6 +38,11 @@ export function taskOf(node: NewNode): string | null {
   if (node.author !== "user") return null;
   const [handle] = node.parts.filter((part) => part.kind === "handle");
   return textOf(node).trim() || (handle?.excerpt.split("\n", 1)[0] ?? null);
+}
+
+/** True for a note that users see and that is never sent to a model. */
+export function isShownOnly({ about }: Note): boolean {
+  return about === "below" || about === "group" || about === "team" || about === "race" || about === "check";
 }
 
 export function callsOf(node: { parts: Part[] }): CallPart[] {

@@ -64,3 +64,6 @@ export function countedTokens(usage: Usage): number {
 export function roundUsd(amount: number): number {
   return Math.round(amount * 1_000_000) / 1_000_000;
 }
+
+/** The unit of usage over time: in every time zone, an hour starts with a quarter of an hour. */
+export const quarterHourMs = 900_000;

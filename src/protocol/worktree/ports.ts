@@ -26,7 +26,7 @@ export type Worktrees = {
   patch: (at: WorktreeRepository, from: string, to: string) => Promise<string>;
   /** Returns the changes and conflicts that a merge of `work` into the project would bring now. */
   planMerge: (at: WorktreeRepository, base: string, work: string) => Promise<MergePlan>;
-  /** Merges into the project's files only, unless one of them has changed since. */
+  /** Merges into the project's files only, unless one of them has changed since. Refuses `guarded` files. */
   merge: (at: WorktreeRepository, plan: MergePlan) => Promise<void>;
   /** Completes files that a killed merge left half-written. Files that changed otherwise stay. */
   repairMerge: (at: WorktreeRepository, plan: Pick<MergePlan, "now" | "merged">) => Promise<void>;
@@ -49,7 +49,15 @@ export type OpenedWorktree = Worktree & {
 };
 
 /** `tree` has both sides of a conflict, with markers. */
-export type MergePlan = { now: string; merged: string; tree: string; conflicts: string[]; changes: FileChange[] };
+export type MergePlan = {
+  now: string;
+  merged: string;
+  tree: string;
+  conflicts: string[];
+  changes: FileChange[];
+  /** Changed files that the user's git runs or obeys. Tools can't write them in the project, so only a person may merge them. */
+  guarded: string[];
+};
 
 export type CommitResult = {
   /** Null if nothing changed. */

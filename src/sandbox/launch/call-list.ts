@@ -24,18 +24,21 @@ export const maxResults = 1024;
 const rowBytes = 40;
 
 export class CallList {
-  readonly #rows: Row[] = [];
-  readonly #data: Uint8Array[] = [];
-  readonly #texts = new Map<string, DataPointer>();
-  readonly #constants = new Map<string, DataPointer>();
-  #dataLength = 0;
+  /** Rows and data are written as bytes at once: a usual list has five hundred rows, and objects for them took twice the memory. */
+  readonly #rows = new GrowingBytes();
+  readonly #data = new GrowingBytes();
+  /** Offsets of texts and constants in the data. */
+  readonly #texts = new Map<string, number>();
+  readonly #constants = new Map<string, number>();
   /** Slot 0 takes the results that no later call uses. */
   #nextSlot = 1;
   readonly #freeSlots: number[] = [];
   #condition: Result | null = null;
 
+  /** For the launcher in JavaScript. */
   get rows(): readonly Row[] {
-    return this.#rows;
+    const bytes = this.#rows.bytes();
+    return Array.from({ length: bytes.length / rowBytes }, (_, index) => readRow(bytes.subarray(index * rowBytes, (index + 1) * rowBytes)));
   }
 
   /** Adds a system call. `what` completes "can't ..." if it fails. */
@@ -96,87 +99,118 @@ export class CallList {
   }
 
   data(bytes: Uint8Array): DataPointer {
-    const offset = this.#dataLength;
-    // Structures start at a multiple of eight.
-    const padded = new Uint8Array(Math.ceil(bytes.length / 8) * 8);
-    padded.set(bytes);
-    this.#data.push(padded);
-    this.#dataLength += padded.length;
+    const offset = this.#data.add(aligned(bytes.length));
+    this.#data.buffer.set(bytes, offset);
     return { offset };
   }
 
-  /** Bytes that no call changes, except right before each use. Equal ones are stored once. */
-  constant(bytes: Uint8Array): DataPointer {
-    const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
-    const stored = this.#constants.get(key);
-    if (stored !== undefined) return stored;
-    const pointer = this.data(bytes);
-    this.#constants.set(key, pointer);
-    return pointer;
+  /** Bytes that no call changes, except right before each use. Those with the same key are made and stored once. */
+  constant(key: string, bytes: () => Uint8Array): DataPointer {
+    const offset = this.#constants.get(key) ?? this.data(bytes()).offset;
+    this.#constants.set(key, offset);
+    return { offset };
   }
 
   text(text: string): DataPointer {
-    const stored = this.#texts.get(text);
-    if (stored !== undefined) return stored;
-    const pointer = this.data(Buffer.from(`${text}\0`));
-    this.#texts.set(text, pointer);
-    return pointer;
+    return { offset: this.#offsetOf(text) };
   }
 
   dataBytes(): Uint8Array {
-    return Buffer.concat(this.#data);
+    return this.#data.bytes();
   }
 
   /** Null if a launcher can't run it: it has too many results. */
   encode(): Uint8Array | null {
     if (this.#nextSlot > maxResults) return null;
-    const header = new Uint32Array([this.#rows.length, this.#dataLength]);
-    const rows = new DataView(new ArrayBuffer(this.#rows.length * rowBytes));
-    this.#rows.forEach((row, index) => writeRow(rows, index * rowBytes, row));
-    return Buffer.concat([new Uint8Array(header.buffer), new Uint8Array(rows.buffer), ...this.#data]);
+    const [rows, data] = [this.#rows.bytes(), this.#data.bytes()];
+    const header = new Uint32Array([rows.length / rowBytes, data.length]);
+    return Buffer.concat([new Uint8Array(header.buffer), rows, data]);
+  }
+
+  #offsetOf(text: string): number {
+    const stored = this.#texts.get(text);
+    if (stored !== undefined) return stored;
+    // Structures start at a multiple of eight. The bytes after the text are zero.
+    const offset = this.#data.add(aligned(Buffer.byteLength(text) + 1));
+    this.#data.buffer.write(text, offset);
+    this.#texts.set(text, offset);
+    return offset;
   }
 
   #add({ operation: number, args, slot, what, onError }: NewRow): void {
-    const row: Row = {
-      operation: number,
-      slot,
-      onError: onErrorCode[onError ?? "fail"],
-      kinds: [],
-      values: [],
-      message: onError === "ignore" ? 0 : this.text(`can't ${what}`).offset,
-    };
-    for (const argument of args) {
-      const { kind, value } = this.#encodeArgument(argument);
-      row.kinds.push(kind);
-      row.values.push(value);
-    }
-    if (this.#condition !== null) {
-      while (row.kinds.length < maxArguments - 1) row.kinds.push(argumentKind.number);
-      while (row.values.length < maxArguments - 1) row.values.push(0);
-      row.kinds.push(argumentKind.failure);
-      row.values.push(this.#condition.slot);
-    }
-    this.#rows.push(row);
+    const message = onError === "ignore" ? 0 : this.#offsetOf(`can't ${what}`);
+    const values: number[] = [];
+    for (const argument of args) values.push(this.#valueOf(argument));
+    const offset = this.#rows.add(rowBytes);
+    const { buffer } = this.#rows;
+    buffer.writeUInt16LE(number, offset);
+    buffer.writeUInt16LE(slot, offset + 2);
+    buffer.writeUInt8(onErrorCode[onError ?? "fail"], offset + 4);
+    buffer.writeUInt32LE(message, offset + 12);
+    for (let index = 0; index < args.length; index += 1) this.#writeArgument(offset, index, kindOf(args[index]!), values[index]!);
+    if (this.#condition !== null) this.#writeArgument(offset, maxArguments - 1, argumentKind.failure, this.#condition.slot);
   }
 
-  #encodeArgument(argument: CallArgument): { kind: number; value: number } {
-    if (typeof argument === "number") return { kind: argumentKind.number, value: argument };
-    if (typeof argument === "string") return { kind: argumentKind.pointer, value: this.text(argument).offset };
-    if (argument instanceof Uint8Array) return { kind: argumentKind.pointer, value: this.data(argument).offset };
-    if ("slot" in argument) return { kind: argumentKind.result, value: argument.slot };
-    return { kind: argumentKind.pointer, value: argument.offset };
+  #writeArgument(row: number, index: number, kind: number, value: number): void {
+    this.#rows.buffer.writeUInt8(kind, row + 5 + index);
+    this.#rows.buffer.writeInt32LE(value | 0, row + 16 + 4 * index);
   }
+
+  #valueOf(argument: CallArgument): number {
+    if (typeof argument === "number") return argument;
+    if (typeof argument === "string") return this.#offsetOf(argument);
+    if (argument instanceof Uint8Array) return this.data(argument).offset;
+    return "slot" in argument ? argument.slot : argument.offset;
+  }
+}
+
+/** Bytes to which more are added. Added bytes are zero until they are written. */
+class GrowingBytes {
+  /** Another one after `add`. */
+  buffer: Buffer = Buffer.alloc(firstBytes);
+  #length = 0;
+
+  /** Returns the offset of the new bytes. */
+  add(count: number): number {
+    const offset = this.#length;
+    this.#length += count;
+    if (this.#length > this.buffer.length) {
+      const larger = Buffer.alloc(Math.max(this.#length, 2 * this.buffer.length));
+      larger.set(this.buffer);
+      this.buffer = larger;
+    }
+    return offset;
+  }
+
+  bytes(): Buffer {
+    return this.buffer.subarray(0, this.#length);
+  }
+}
+
+/** Enough for the rows, or the data, of a usual sandbox. */
+const firstBytes = 32 << 10;
+
+function aligned(length: number): number {
+  return Math.ceil(length / 8) * 8;
+}
+
+function kindOf(argument: CallArgument): number {
+  if (typeof argument === "number") return argumentKind.number;
+  return typeof argument === "object" && "slot" in argument ? argumentKind.result : argumentKind.pointer;
 }
 
 type NewRow = { operation: number; args: CallArgument[]; slot: number; what: string; onError?: OnError | undefined };
 
-function writeRow(view: DataView, at: number, row: Row): void {
-  view.setUint16(at, row.operation, true);
-  view.setUint16(at + 2, row.slot, true);
-  view.setUint8(at + 4, row.onError);
-  row.kinds.forEach((kind, index) => view.setUint8(at + 5 + index, kind));
-  view.setUint32(at + 12, row.message, true);
-  row.values.forEach((value, index) => view.setInt32(at + 16 + 4 * index, value | 0, true));
+function readRow(bytes: Buffer): Row {
+  const indexes = Array.from({ length: maxArguments }, (_, index) => index);
+  return {
+    operation: bytes.readUInt16LE(0),
+    slot: bytes.readUInt16LE(2),
+    onError: bytes.readUInt8(4),
+    kinds: indexes.map((index) => bytes.readUInt8(5 + index)),
+    message: bytes.readUInt32LE(12),
+    values: indexes.map((index) => bytes.readInt32LE(16 + 4 * index)),
+  };
 }
 
 /** Bytes as base64 for an environment variable. Zeros at the end replace its padding, which the launcher can't read. */

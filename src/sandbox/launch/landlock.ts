@@ -135,7 +135,8 @@ function allowPath(list: CallList, ruleset: Result, path: string, rights: bigint
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined || stat.isSymbolicLink()) return;
   const file = openReal(list, path, "ignore");
-  const place = list.constant(pathRuleBytes(stat.isDirectory() ? rights : rights & onFiles));
+  const allowed = stat.isDirectory() ? rights : rights & onFiles;
+  const place = list.constant(`rights ${allowed}`, () => pathRuleBytes(allowed));
   list.storeResult({ offset: place.offset + 8 }, file);
   // The kernel reads four arguments. With the last one the call is skipped if the path could not be opened.
   list.call("landlockAdd", [ruleset, pathRule, place, 0, 0, file], `allow ${path} by Landlock`);

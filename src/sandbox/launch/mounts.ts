@@ -81,7 +81,8 @@ class View {
   }
 
   restrict(path: string, attributes: number, flags: number, onError?: OnError): void {
-    const request = this.#list.constant(new Uint8Array(new BigUint64Array([BigInt(attributes), 0n, 0n, 0n]).buffer));
+    const bytes = () => new Uint8Array(new BigUint64Array([BigInt(attributes), 0n, 0n, 0n]).buffer);
+    const request = this.#list.constant(`attributes ${attributes}`, bytes);
     this.#list.call("mountSetattr", [currentDirectory, path, flags, request, 32], `restrict ${path}`, onError);
   }
 

@@ -10,6 +10,6 @@ const noLinks = 4;
 export const openRealHow = [BigInt(pathOnly | closeOnExec), 0n, BigInt(noLinks)];
 
 export function openReal(list: CallList, path: string, onError?: OnError): Result {
-  const how = list.constant(new Uint8Array(new BigUint64Array(openRealHow).buffer));
+  const how = list.constant("open without links", () => new Uint8Array(new BigUint64Array(openRealHow).buffer));
   return list.open("openat2", [currentDirectory, path, how, 24], `open ${path}`, onError);
 }

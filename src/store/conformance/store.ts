@@ -1,4 +1,5 @@
 // The conformance suite of every store. A test file gives the store a name and a function that opens it.
+import { quarterHourMs } from "../../protocol/tree/usage.ts";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { beginTurn, faultCode } from "../fixtures/begin-turn.ts";
 import { agentNode, okTurnEnd, sampleNodes, newSession, newTurn, usage, userNode } from "../fixtures/samples.ts";
@@ -206,8 +207,23 @@ function describeNodes(store: () => Store): void {
     expect((await store().path(written.at(-1)!.id)).slice(1)).toEqual(written);
     expect(await store().children(prompt)).toEqual([written[0]!]);
     expect((await store().sessionNodes(session.id)).slice(1)).toEqual(written);
+    expect(await store().sessionNodesFrom(session.id, written[1]!.id)).toEqual(written.slice(1));
+    expect(await store().sessionNodesFrom(session.id, "none")).toEqual(await store().sessionNodes(session.id));
     expect((await store().session(session.id))?.tip).toBe(written.at(-1)!.id);
     expect(await store().node("none")).toBeNull();
+  });
+
+  test("the end of a path begins with its last answer, also of a fork's original", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    expect(await store().sessionPathEnd(session.id)).toEqual(await store().sessionPath(session.id));
+    await store().appendNode(lease, turn.id, agentNode("first"));
+    const last = (await store().appendNode(lease, turn.id, agentNode("last"))).value;
+    expect(await store().sessionPathEnd(session.id)).toEqual([last]);
+    const fork = await store().forkSession(session.id, last.id, { name: null });
+    const added = (await store().appendNode(await store().acquire(fork.id), null, userNode("more"))).value;
+    expect(await store().sessionPathEnd(fork.id)).toEqual([last, added]);
+    const empty = await store().createSession(newSession());
+    expect(await store().sessionPathEnd(empty.id)).toEqual([]);
   });
 
   test("a node is found by id and by tail", async () => {
@@ -324,5 +340,10 @@ function describeTurns(store: () => Store): void {
     expect(await store().usage("project", null)).toHaveLength(2);
     const other = { key: "/other", turns: 1, usage, costUsd: 0, costIsPartial: true as const, unpriced: 1 };
     expect(await store().usage("project", "/other")).toEqual([other]);
+    const [point, ...more] = await store().usageSeries({ by: "agent", since: null, project: null });
+    expect(point!.key).toBe("native");
+    expect([point!.at % quarterHourMs, point!.at <= one.turn.startedAt]).toEqual([0, true]);
+    expect([point!, ...more].reduce((turns, each) => turns + each.turns, 0)).toBe(2);
+    expect(await store().usageSeries({ by: "agent", since: two.turn.startedAt + 1, project: null })).toEqual([]);
   });
 }

@@ -120,13 +120,13 @@ function isHolderRunning(holder: LeaseHolder, self: LeaseHolder): boolean {
   return findProcess(holder, self) !== null;
 }
 
-const invisible = -1;
+export const invisible = -1;
 
 /**
  * The pid of the holder as this process sees it. Null if the holder has ended.
  * `invisible` if this process can't read the holder's pid namespace; the holder then counts as running.
  */
-function findProcess(holder: LeaseHolder, self: LeaseHolder): number | null {
+export function findProcess(holder: LeaseHolder, self: LeaseHolder): number | null {
   // The machine was restarted after the holder took the lease.
   if (holder.boot !== self.boot) return null;
   if (holder.namespace !== self.namespace) return findInOtherNamespace(holder, self);

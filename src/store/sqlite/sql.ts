@@ -1,6 +1,6 @@
 // SQL as tagged templates. A value in a template becomes a parameter, never text of the statement.
 
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | boolean | null;
 
 /** A statement or a fragment of one, with its parameters. */
 export class Sql {

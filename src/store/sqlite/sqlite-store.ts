@@ -13,13 +13,13 @@ import { asks, closeAsk, findAsk, openAsk } from "./control/asks.ts";
 import { events } from "./tables/events.ts";
 import { importedSession, importNodes, importOutput, importSession, storedNodes } from "./tables/imports.ts";
 import { dropInput, queue, queueInput, takeInputs } from "./control/inputs.ts";
-import { children, findNode, node, path, sessionNodes, sessionPath, treeNodes } from "./tables/nodes.ts";
+import { children, findNode, node, path, sessionNodes, sessionNodesFrom, sessionPath, sessionPathEnd, treeNodes } from "./tables/nodes.ts";
 import { findPendingTurn, pendingTurns, queueTurn, setPendingProblem, stopContinuing, withdrawTurn } from "./control/pending-turns.ts";
 import { interruptedSession, listTurns, setState } from "./tables/running-turns.ts";
 import { sessionView } from "./tables/session-view.ts";
 import { latestPrompts, prompts } from "./tables/prompts.ts";
 import { createSession, findSession, forkSession, listSessions, requireSession, session, updateSession } from "./tables/sessions.ts";
-import { usage } from "./tables/spending.ts";
+import { usage, usageSeries } from "./tables/spending.ts";
 import { latestTurnsBy, subSessions } from "./tables/sub-sessions.ts";
 import { fileStates, projectRecords, saveCallFiles, saveTurnFiles, turnFiles, turnRecords } from "./tables/turn-files.ts";
 import { drafts, openTurns, turn, turnsOf } from "./tables/turns.ts";
@@ -56,8 +56,22 @@ const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft, 
 const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };
 const pendingFunctions = { queueTurn, findPendingTurn, withdrawTurn, stopContinuing, setPendingProblem };
 const importFunctions = { importSession, importedSession, storedNodes, importNodes };
-const nodeReads = { node, findNode, path, sessionPath, children, treeNodes, sessionNodes };
-const turnReads = { turn, turnsOf, openTurns, prompts, latestPrompts, drafts, events, subSessions, asks, findAsk, queue, usage };
+const nodeReads = { node, findNode, path, sessionPath, sessionPathEnd, children, treeNodes, sessionNodes, sessionNodesFrom };
+const turnReads = {
+  turn,
+  turnsOf,
+  openTurns,
+  prompts,
+  latestPrompts,
+  drafts,
+  events,
+  subSessions,
+  asks,
+  findAsk,
+  queue,
+  usage,
+  usageSeries,
+};
 const worktreeFunctions = { worktree, worktreeAt, listWorktrees, addWorktree, updateWorktree, removeWorktree, worktreeSessions };
 const fileReads = { turnFiles, turnRecords, projectRecords, fileStates };
 const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, description, saveDescription };

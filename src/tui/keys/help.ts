@@ -8,7 +8,7 @@ import { agentsKeys } from "../overlays/agents.ts";
 import { sessionsKeys } from "../overlays/sessions.ts";
 import type { BoxLine } from "../overlays/box.ts";
 import { treeKeys } from "../overlays/tree.ts";
-import { styled } from "../layout/wrap.ts";
+import { blanks, styled, wrapRuns } from "../layout/wrap.ts";
 
 /** Pairs of keys and summary, for the help and docs/KEYS.md. */
 export function helpLines(bindings: Bindings): [keys: string, summary: string][] {
@@ -17,11 +17,15 @@ export function helpLines(bindings: Bindings): [keys: string, summary: string][]
   return [...fixedLines, ...commandLines.filter(([keys]) => keys !== "")];
 }
 
-/** The whole help, with keys in one column. */
-export function helpText(bindings: Bindings): BoxLine[] {
-  const panels = panelHelp.flatMap(({ title, lines }): BoxLine[] => ["", styled(title, { bold: true }), ...inColumns(lines)]);
+/** In fewer columns than this the summary of a key is on a row of its own. */
+const twoColumns = 60;
+
+/** The whole help, with keys in one column if there is room for a second one. */
+export function helpText(bindings: Bindings, columns: number): BoxLine[] {
+  const layOut = columns < twoColumns ? (help: [string, string][]) => inRows(help, columns - 4) : inColumns;
+  const panels = panelHelp.flatMap(({ title, lines }): BoxLine[] => ["", styled(title, { bold: true }), ...layOut(lines)]);
   const other = bindings.preset === "plain" ? "vi" : "plain";
-  return [...inColumns(helpLines(bindings)), "", switchText(other), ...panels];
+  return [...layOut(helpLines(bindings)), "", switchText(other), ...panels];
 }
 
 /** How to change the preset. */
@@ -32,6 +36,10 @@ export function switchText(preset: KeyPreset): string {
 function inColumns(help: readonly [keys: string, summary: string][]): string[] {
   const keyColumns = Math.max(...help.map(([keys]) => keys.length)) + 2;
   return help.map(([keys, summary]) => keys.padEnd(keyColumns) + summary);
+}
+
+function inRows(help: readonly [keys: string, summary: string][], columns: number): BoxLine[] {
+  return help.flatMap(([keys, summary]) => [styled(keys, { bold: true }), ...wrapRuns([styled(`  ${summary}`)], columns, blanks(2))]);
 }
 
 /** All keys of a command, and its typed form: `Space m, :model [vendor/id]`. Empty if the preset has none. */

@@ -48,13 +48,14 @@ export function firstInView(count: number, index: number, height: number): numbe
 
 export type Choice = { label: string; detail: string };
 
-/** The choices around the chosen one, with their details in a second column. */
+/** The choices around the chosen one, with their details in a second column. In a narrow area the details are cut first. */
 export function choiceLines(choices: readonly Choice[], chosen: number, area: { columns: number; height: number }): BoxLine[] {
   const height = Math.max(1, area.height);
   const first = firstInView(choices.length, chosen, height);
   const visible = choices.slice(first, first + height);
   const widest = (texts: string[]) => Math.max(0, ...texts.map(cellsOf));
-  const maxLabelWidth = Math.max(Math.floor(area.columns / 2), area.columns - 2 - widest(visible.map(({ detail }) => detail)));
+  const labelShare = area.columns < 50 ? 5 / 6 : 1 / 2;
+  const maxLabelWidth = Math.max(Math.floor(area.columns * labelShare), area.columns - 2 - widest(visible.map(({ detail }) => detail)));
   const labelWidth = Math.min(maxLabelWidth, widest(visible.map(({ label }) => label)));
   return visible.map(({ label, detail }, row) => {
     const runs = [...padRow([styled(label)], labelWidth), styled(`  ${detail}`)];

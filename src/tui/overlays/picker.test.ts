@@ -1,6 +1,8 @@
 // Tests of the pickers of models, agents and commands, and of the list of costs.
 import { describe, expect, test } from "bun:test";
 import { viKeys } from "../fixtures/press-keys.ts";
+import { checkBindings } from "../keys/bindings.ts";
+import { helpText } from "../keys/help.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import type { EffectContext } from "../effects/effect-context.ts";
@@ -8,6 +10,7 @@ import { runEffect } from "../effects/index.ts";
 import { firstState, type Effect, type UpdateMessage, type State } from "../model/state.ts";
 import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
+import { choiceLines, drawBox } from "./box.ts";
 
 const fresh: State = { ...firstState({ bindings: viKeys, size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), mode: "normal" };
 const session = { id: "s-1", name: "main", tip: null, agent: "native", model: "anthropic/claude-sonnet" } as Session;
@@ -197,3 +200,25 @@ function textOf(state: State): string {
     .rows.map((row) => row.map((run) => run.text).join(""))
     .join("\n");
 }
+
+test("in 40 columns the names of models differ, and the help shows each summary below its keys", () => {
+  const choices = ["● anthropic/claude-opus-5-5", "  anthropic/claude-sonnet-4-5"].map((label) => ({
+    label,
+    detail: "200k   $15.00 in  $75.00 out",
+  }));
+  const text = drawBox("models", choiceLines(choices, -1, { columns: 36, height: 2 }), 40).map((row) =>
+    row.map((run) => run.text).join(""),
+  );
+  for (const { label } of choices) expect(text.join("\n")).toContain(label);
+  const bindings = checkBindings({ preset: "plain" });
+  const help = drawBox("help", helpText(bindings, 40), 40).map((row) =>
+    row
+      .map((run) => run.text)
+      .join("")
+      .slice(2, -2)
+      .trimEnd(),
+  );
+  const at = help.indexOf("Ctrl+C");
+  expect(help.slice(at, at + 3)).toEqual(["Ctrl+C", "  clear the message; stop the turn;", "  quit"]);
+  expect(helpText(bindings, 80)).toContain("Esc Esc                       go back to an earlier message");
+});

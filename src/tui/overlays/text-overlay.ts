@@ -61,7 +61,7 @@ function textHeight(height: number): number {
 }
 
 function linesOf({ topic, lines }: TextOverlay, { columns, bindings }: Omit<OverlayArea, "height">): readonly BoxLine[] {
-  if (topic === "help") return helpText(bindings);
+  if (topic === "help") return helpText(bindings, columns);
   if (!wrapped.has(topic)) return lines;
   return lines.flatMap((line) => (typeof line === "string" ? planRows(line, columns - 4) : [line]));
 }

@@ -26,12 +26,15 @@ export async function buildPage(): Promise<PageArchive> {
   });
   const texts = new Map<string, string>();
   for (const output of outputs) texts.set(`assets/${output.path.replace(/^.*\//, "")}`, await output.text());
+  const icon = await Bun.file(join(pageDir, "icon.svg")).text();
+  // A name with a hash keeps the icon in the browser's cache: it asks for it again with each address of a view.
+  texts.set(`assets/icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`, icon);
   const assetOf = (pattern: RegExp) => [...texts.keys()].find((name) => pattern.test(name))!;
   const html = (await Bun.file(join(pageDir, "index.html")).text())
     .replace("./style.css", assetOf(/\/style-\w+\.css$/))
-    .replace("./main.tsx", assetOf(/\/main-\w+\.js$/));
+    .replace("./main.tsx", assetOf(/\/main-\w+\.js$/))
+    .replace("icon.svg", assetOf(/\/icon-\w+\.svg$/));
   texts.set("index.html", html);
-  texts.set("icon.svg", await Bun.file(join(pageDir, "icon.svg")).text());
   return toArchive(texts);
 }
 

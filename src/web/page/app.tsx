@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Help } from "./components/help.tsx";
 import { LoginForm } from "./components/login-form.tsx";
+import { Logo } from "./components/logo.tsx";
 import { Problem } from "./components/action.tsx";
 import { LoadedView } from "./components/loaded-view.tsx";
 import type { LineState } from "./connection/line.ts";
@@ -52,7 +53,7 @@ function Header({ state, onHelp }: { state: LineState; onHelp: () => void }) {
   return (
     <header class="top">
       <a class="brand" href={addressOf("inbox")} aria-label="skein, to the inbox">
-        <img src="icon.svg" alt="" width="22" height="22" />
+        <Logo size={22} />
         <span>skein</span>
       </a>
       <nav aria-label="views">
@@ -90,6 +91,13 @@ function LineBanner({ state }: { state: LineState }) {
       </p>
     );
   if (state.status !== "offline" || state.attempts < 2) return null;
+  if (state.isOtherProgram)
+    return (
+      <p class="banner" role="status">
+        Another program answers at this address, and got neither your login nor any text. Do not load this page again. Close it, and open
+        the link of: skein web
+      </p>
+    );
   return (
     <p class="banner" role="status">
       No connection to the hub. What you see is from {clockTime(state.since)}. The page connects again by itself

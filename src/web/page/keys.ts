@@ -32,7 +32,7 @@ export function listenToKeys(): void {
     // An open dialog has its own keys: Escape closes it.
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]") !== null) return;
     const target = event.target as HTMLElement;
-    const isField = target.matches("input, textarea, select, [contenteditable]");
+    const isField = target.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
     const isSecond = first !== null && Date.now() - first.at < sequenceMs;
     const typed = isSecond ? `${first!.key} ${event.key}` : event.key;
     first = null;

@@ -20,16 +20,6 @@ export function SessionFrame({ id, parts }: SessionFrameProps) {
   const followed = useMemo(() => followSession(line, id), [line, id]);
   useEffect(() => followed.stop, [followed]);
   const [name = sessionViews[0]!.name, ...rest] = parts;
-  const keys = useMemo(
-    () =>
-      sessionViews.map((view) => ({
-        keys: `g ${view.key}`,
-        summary: `go to the session's ${view.title.toLowerCase()}`,
-        run: () => goTo("session", id, view.name),
-      })),
-    [id],
-  );
-  useKeys(keys);
   const entry = sessionViews.find((view) => view.name === name);
   return (
     <div class="session">
@@ -51,26 +41,37 @@ function SessionHead({ id, followed, current }: { id: string; followed: Followed
     document.title = `${asks.length > 0 ? "? " : turn === null ? "" : "… "}${title} · skein`;
     return () => void (document.title = "skein");
   }, [title, turn, asks.length]);
+  const shownNames = sessionViews.flatMap(({ name, isFor }) => (isFor === undefined || isFor(turns) ? [name] : [])).join();
+  const tabs = useMemo(() => sessionViews.filter(({ name }) => shownNames.split(",").includes(name)), [shownNames]);
+  const keys = useMemo(
+    () =>
+      tabs.map((view) => ({
+        keys: `g ${view.key}`,
+        summary: `go to the session's ${view.title.toLowerCase()}`,
+        run: () => goTo("session", id, view.name),
+      })),
+    [id, tabs],
+  );
+  useKeys(keys);
   const spent = useMemo(() => turns.map(withSubSessions).reduce(addSpent, zeroSpent), [turns]);
   return (
     <div class="session-head">
       <h1 title={session?.directory}>{showDirections(title)}</h1>
       <div class="facts">
         {session !== null && <AgentLabel agent={turn?.agent ?? session.agent} model={turn?.model ?? session.model} />}
+        {state.interrupted !== null && <StateLabel state="interrupted" />}
         {turn !== null && <StateLabel state={asks.length > 0 ? "asking" : isPaused ? "paused" : "running"} />}
         {session !== null && <span class="path">{showDirections(shortPath(session.directory))}</span>}
         {turns.length > 0 && <CostLabel {...spent} />}
         {state.status === "behind" && <span class="state wait">behind</span>}
       </div>
-      {sessionViews.length > 1 && (
-        <nav class="tabs" aria-label="views of the session">
-          {sessionViews.map((view) => (
-            <a key={view.name} href={addressOf("session", id, view.name)} aria-current={view.name === current ? "page" : undefined}>
-              {view.title}
-            </a>
-          ))}
-        </nav>
-      )}
+      <nav class="tabs" aria-label="views of the session">
+        {tabs.map((view) => (
+          <a key={view.name} href={addressOf("session", id, view.name)} aria-current={view.name === current ? "page" : undefined}>
+            {view.title}
+          </a>
+        ))}
+      </nav>
     </div>
   );
 }

@@ -42,7 +42,7 @@ function isOwnHost(host: string, { host: listening, port, origin }: PageAddress)
   return isIP(name) !== 0 || [ownName, `${ownName}.local`].includes(name);
 }
 
-function isOwnOrigin(origin: string, address: PageAddress): boolean {
+export function isOwnOrigin(origin: string, address: PageAddress): boolean {
   if (origin === address.origin) return true;
   return origin.startsWith("http://") && isOwnHost(origin.slice("http://".length), { ...address, origin: null });
 }

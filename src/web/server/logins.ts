@@ -1,6 +1,6 @@
 // Decides who may use the page. A one-time code becomes a login: a cookie that scripts can't read, and a key that only pages of this
 // origin can read. Both are needed, because browsers send cookies to every port of a host. Only hashes are kept.
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { isSameToken } from "../../kit/flow/loopback.ts";
 
 export type StoredLogin = { cookie: string; key: string; at: number };
@@ -19,6 +19,8 @@ export type LoginsDeps = {
   stored: readonly StoredLogin[];
   /** Called after each change. */
   onChange: (logins: StoredLogin[]) => void;
+  /** Called with each login that has ended, as `loginOf` returns it. */
+  onEnd: (login: string) => void;
   /** Reads the password for other machines; null if there is none. May throw a fault. */
   readPassword: () => string | null;
   now: () => number;
@@ -51,10 +53,13 @@ export class Logins {
     const now = this.#deps.now();
     const { count, perMs } = loginLimits.failures;
     this.#failures = this.#failures.filter((at) => now - at < perMs);
-    if (this.#failures.length >= count) return "too many failures";
-    if (!this.#takeCode(code, now) && !this.#isPassword(code)) {
-      this.#failures.push(now);
-      return "wrong";
+    // A code can't be guessed. So another program on this machine can't lock the user out with wrong ones.
+    if (!this.#takeCode(code, now)) {
+      if (this.#failures.length >= count) return "too many failures";
+      if (!this.#isPassword(code)) {
+        this.#failures.push(now);
+        return "wrong";
+      }
     }
     const login = { cookie: randomBytes(32).toString("base64url"), key: randomBytes(32).toString("base64url") };
     this.#replace([...this.#logins, { cookie: hash(login.cookie), key: hash(login.key), at: now }].slice(-loginLimits.logins));
@@ -62,7 +67,23 @@ export class Logins {
   }
 
   isValid(cookie: string | null, key: string | null): boolean {
-    return cookie !== null && key !== null && this.#find(cookie)?.key === hash(key);
+    return this.loginOf(cookie, key) !== null;
+  }
+
+  /** A name of the login for this process; null if cookie and key are not those of one login. */
+  loginOf(cookie: string | null, key: string | null): string | null {
+    if (cookie === null || key === null) return null;
+    const login = this.#find(cookie);
+    return login?.key === hash(key) ? login.cookie : null;
+  }
+
+  /**
+   * Proves to a page that this server has the hash of its key, without the key. `name` is what the page calls its login.
+   * Null if there is no such login. The text contains the page's address, so that no other server can pass the proof on.
+   */
+  prove(name: string, text: string): string | null {
+    const login = this.#logins.find(({ key, at }) => loginName(key) === name && this.#deps.now() - at < loginLimits.loginMs);
+    return login === undefined ? null : createHmac("sha256", login.key).update(text).digest("base64url");
   }
 
   end(cookie: string): void {
@@ -91,9 +112,16 @@ export class Logins {
   }
 
   #replace(logins: StoredLogin[]): void {
+    const ended = this.#logins.filter((login) => !logins.includes(login));
     this.#logins = logins;
     this.#deps.onChange(logins);
+    for (const { cookie } of ended) this.#deps.onEnd(cookie);
   }
+}
+
+/** The page computes it from its key. It reveals neither the key nor its hash. */
+function loginName(keyHash: string): string {
+  return hash(`login ${keyHash}`);
 }
 
 /** Codes, cookies and keys have 192 random bits or more, so a plain hash is enough. It also makes the comparison safe to time. */

@@ -1,5 +1,6 @@
 // The server of the page over real HTTP: logins, Host, Origin, headers, base path, sizes.
 import { afterEach, describe, expect, test } from "bun:test";
+import { createHash, createHmac } from "node:crypto";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { PageServer, type OpenedPage, type PageSockets } from "./page-server.ts"
 import { toPageFiles } from "./page-files.ts";
 import { loginLimits } from "./logins.ts";
 
-type Client = { greeting: string };
+type Client = { greeting: string; login: string };
 
 const gzipped = (text: string) => Buffer.from(Bun.gzipSync(Buffer.from(text))).toString("base64");
 const files = toPageFiles({
@@ -33,12 +34,18 @@ function temporaryState(): string {
 function echoSockets(): PageSockets<Client> {
   const open = new Set<Bun.ServerWebSocket<Client>>();
   return {
-    upgrade: (request, server, headers) =>
-      server.upgrade(request, { data: { greeting: "hello" }, ...(headers && { headers }) })
+    upgrade: (request, server, { headers, login = "" } = {}) =>
+      server.upgrade(request, { data: { greeting: "hello", login }, ...(headers && { headers }) })
         ? undefined
         : new Response("no upgrade", { status: 426 }),
     closeAll: () => open.forEach((socket) => socket.close()),
-    websocket: { maxPayloadLength: 16 << 20, open: (socket) => void open.add(socket), message: (socket, frame) => void socket.send(frame) },
+    closeLogin: (login) => open.forEach((socket) => socket.data.login === login && socket.close()),
+    websocket: {
+      maxPayloadLength: 16 << 20,
+      open: (socket) => void open.add(socket),
+      close: (socket) => void open.delete(socket),
+      message: (socket, frame) => void socket.send(frame),
+    },
   };
 }
 
@@ -123,13 +130,14 @@ describe("logins", () => {
     expect(await socketStatus(page, { ...own, Cookie: `${cookie}x`, ...protocols })).toBe(401);
   });
 
-  test("guessing is stopped after 20 wrong codes in a minute", async () => {
+  test("guessing is stopped after 20 wrong codes in a minute, and locks no one out who has a link", async () => {
     let now = 1_000_000;
     const page = await createServer(temporaryState(), () => now).open({ port: 0 });
     for (let count = 0; count < loginLimits.failures.count; count += 1) expect((await logIn(page, `guess-${count}`)).status).toBe(401);
-    expect((await logIn(page)).status).toBe(429);
-    now += loginLimits.failures.perMs;
+    expect((await logIn(page, "guess")).status).toBe(429);
     expect((await logIn(page)).status).toBe(200);
+    now += loginLimits.failures.perMs;
+    expect((await logIn(page, "guess")).status).toBe(401);
   });
 
   test("logging out ends the login, and --stop ends all of them", async () => {
@@ -147,6 +155,24 @@ describe("logins", () => {
     expect(await isValid(second)).toBe(false);
   });
 
+  test("logging out closes all sockets of the login, and no others", async () => {
+    const server = createServer();
+    const page = await server.open({ port: 0 });
+    const first = await loggedIn(page);
+    const second = await loggedIn(await server.open({}));
+    const open = async ({ cookie, key }: Login) => {
+      const headers = { Origin: originOf(page), Cookie: cookie };
+      const socket = new WebSocket(`ws://127.0.0.1:${page.port}/socket`, { protocols: ["skein", key], headers });
+      await new Promise((resolve) => socket.addEventListener("open", resolve));
+      return { socket, closed: new Promise((resolve) => socket.addEventListener("close", () => resolve("closed"))) };
+    };
+    const sockets = [await open(first), await open(first)];
+    const other = await open(second);
+    await fetch(new URL("logout", page.url), { method: "POST", headers: { Origin: originOf(page), Cookie: first.cookie } });
+    expect(await Promise.all(sockets.map(({ closed }) => closed))).toEqual(["closed", "closed"]);
+    expect(other.socket.readyState).toBe(WebSocket.OPEN);
+  });
+
   test("a new hub listens at the same address and accepts old logins; its file is private and has no secret", async () => {
     const state = temporaryState();
     const server = createServer(state);
@@ -161,6 +187,42 @@ describe("logins", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const stored = readFileSync(file, "utf8");
     for (const secret of [key, cookie.split("=")[1]!, codeOf(page)]) expect(stored).not.toContain(secret);
+  });
+});
+
+describe("proofs", () => {
+  const hash = (text: string) => createHash("sha256").update(text).digest("base64url");
+  const prove = (page: OpenedPage, body: object) =>
+    fetch(new URL("proof", page.url), { method: "POST", body: JSON.stringify(body), headers: { Origin: originOf(page) } });
+
+  test("the server of a login proves it without the cookie and the key, also after a restart", async () => {
+    const state = temporaryState();
+    const server = createServer(state);
+    const page = await server.open({ port: 0 });
+    const { key } = await loggedIn(page);
+    const request = { login: hash(`login ${hash(key)}`), nonce: "n1", origin: originOf(page) };
+    const expected = createHmac("sha256", hash(key))
+      .update(`n1\n${originOf(page)}`)
+      .digest("base64url");
+    expect(await (await prove(page, request)).json()).toEqual({ proof: expected });
+    server.close();
+    const next = createServer(state);
+    await next.reopen();
+    expect(await (await prove(page, request)).json()).toEqual({ proof: expected });
+    await next.end();
+  });
+
+  test("a program at another address can't pass the proof on, and without a login there is none", async () => {
+    const page = await createServer().open({ port: 0 });
+    const { key } = await loggedIn(page);
+    const login = hash(`login ${hash(key)}`);
+    const otherPort = `http://127.0.0.1:${page.port + 1}`;
+    for (const origin of [otherPort, "http://evil.example", `https://127.0.0.1:${page.port}`, ""])
+      expect((await prove(page, { login, nonce: "n", origin })).status).toBe(403);
+    const origin = originOf(page);
+    for (const name of [hash(key), key, ""]) expect((await prove(page, { login: name, nonce: "n", origin })).status).toBe(401);
+    expect((await prove(page, { login, nonce: "n".repeat(101), origin })).status).toBe(400);
+    expect((await prove(page, [])).status).toBe(400);
   });
 });
 
@@ -287,6 +349,18 @@ describe("addresses", () => {
     expect(await refused({ origin: "ftp://x" })).toContain("--origin");
     expect(await refused({ origin: "https://x/path" })).toContain("--origin");
     expect(await refused({ colour: "red" })).toContain("takes no colour");
+  });
+
+  test("options stay until --stop, also in the next hub, and a call changes only those that it names", async () => {
+    const state = temporaryState();
+    const first = createServer(state);
+    await first.open({ port: 0, origin: "https://dev.example", base_path: "/skein" });
+    expect((await first.open({})).url).toBe("https://dev.example/skein/");
+    first.close();
+    const next = createServer(state);
+    expect((await next.open({ base_path: "/other" })).url).toBe("https://dev.example/other/");
+    await next.end();
+    expect((await next.open({ port: 0 })).url).toStartWith("http://127.0.0.1:");
   });
 
   test("an open page is used again, and other options open it anew", async () => {

@@ -4,17 +4,29 @@ import { listenOnFreePort } from "../../kit/flow/loopback.ts";
 import { parseJson } from "../../kit/text/json.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { WebOpenedJson } from "../../protocol/schema/printed.ts";
-import { isLoopback, refusalOf, type PageAddress } from "./access.ts";
+import { isLoopback, isOwnOrigin, refusalOf, type PageAddress } from "./access.ts";
 import { Logins } from "./logins.ts";
 import { loadPageFiles, type PageFiles } from "./page-files.ts";
 import { fileResponse, textResponse, withSafeHeaders } from "./page-response.ts";
-import { parseOptions, readPassword, readSettings, writeSettings, type PageOptions, type PageSettings } from "./page-settings.ts";
+import {
+  defaultOptions,
+  parseOptions,
+  readPassword,
+  readSettings,
+  storedParams,
+  writeSettings,
+  type PageOptions,
+  type PageSettings,
+} from "./page-settings.ts";
+
+export type UpgradeOptions = { headers?: Record<string, string>; login?: string };
 
 /** Makes WebSockets of requests. The hub implements it. */
 export type PageSockets<Client> = {
   websocket: Bun.WebSocketHandler<Client>;
-  upgrade: (request: Request, server: Bun.Server<Client>, headers?: Record<string, string>) => Response | undefined;
+  upgrade: (request: Request, server: Bun.Server<Client>, options?: UpgradeOptions) => Response | undefined;
   closeAll: (why: string) => void;
+  closeLogin: (login: string, why: string) => void;
 };
 
 export type PageServerDeps<Client> = {
@@ -77,7 +89,7 @@ export class PageServer<Client> {
   }
 
   async #openNow(params: Record<string, unknown>): Promise<OpenedPage> {
-    const options = Object.keys(params).length === 0 && this.#open !== null ? this.#open.options : parseOptions(params);
+    const options = parseOptions({ ...storedParams(this.#open?.options ?? readSettings(this.#deps.state)), ...params });
     const { port } = options;
     const isSame =
       this.#open !== null && JSON.stringify(this.#open.options) === JSON.stringify({ ...options, port: port ?? this.#open.port });
@@ -93,7 +105,7 @@ export class PageServer<Client> {
     this.#open?.logins.endAll();
     this.#closeListener();
     const { state } = this.#deps;
-    writeSettings(state, { ...readSettings(state), isOpen: false, logins: [] });
+    writeSettings(state, { ...readSettings(state), ...defaultOptions, isOpen: false, logins: [] });
     return { was_open: wasOpen };
   }
 
@@ -123,6 +135,7 @@ export class PageServer<Client> {
     const logins = new Logins({
       stored: stored.logins,
       onChange: (changed) => this.#store({ logins: changed }),
+      onEnd: (login) => this.#deps.sockets.closeLogin(login, "logged out"),
       readPassword: () => readPassword({ tokenFile }),
       now,
     });
@@ -171,6 +184,7 @@ export class PageServer<Client> {
     if (refused !== null) return refused;
     if (route === "GET socket") return this.#connect(request, server, page);
     if (route === "GET login") return isLoggedIn(request, page) ? new Response(null, { status: 204 }) : notLoggedIn();
+    if (route === "POST proof") return proveServer(request, page, address);
     if (route === "POST login") return logIn(request, page);
     if (route === "POST logout") return logOut(request, page);
     if (route === "GET build.json") return Response.json({ build: page.files.build, version: this.#deps.version });
@@ -181,8 +195,9 @@ export class PageServer<Client> {
 
   #connect(request: Request, server: Bun.Server<Client>, page: OpenListener): Response | undefined {
     const key = (request.headers.get("sec-websocket-protocol") ?? "").split(",").find((each) => each.trim() !== subprotocol);
-    if (!page.logins.isValid(cookieOf(request, page), key?.trim() ?? null)) return notLoggedIn();
-    return this.#deps.sockets.upgrade(request, server, { "Sec-WebSocket-Protocol": subprotocol });
+    const login = page.logins.loginOf(cookieOf(request, page), key?.trim() ?? null);
+    if (login === null) return notLoggedIn();
+    return this.#deps.sockets.upgrade(request, server, { headers: { "Sec-WebSocket-Protocol": subprotocol }, login });
   }
 }
 
@@ -219,6 +234,17 @@ async function logIn(request: Request, page: OpenListener): Promise<Response> {
   if (login === "too many failures") return textResponse(429, "too many wrong codes; wait a minute");
   if (login === "wrong") return textResponse(401, "the link was used before, has ended, or is wrong; run `skein web` for a new one");
   return Response.json({ key: login.key }, { headers: { "Set-Cookie": cookieText(page, login.cookie, 30 * 86_400) } });
+}
+
+/** Lets a page check that this is the server of its login, before it sends a cookie or a key. The request contains neither. */
+async function proveServer(request: Request, page: OpenListener, address: PageAddress): Promise<Response> {
+  const { login, nonce, origin } = parseJson(await request.text()) ?? {};
+  if (typeof login !== "string" || typeof nonce !== "string" || nonce.length > 100 || typeof origin !== "string")
+    return textResponse(400, "a proof needs login, nonce and origin");
+  // A program that passes requests on has another address than this server, and its pages another origin.
+  if (!isOwnOrigin(origin, address)) return textResponse(403, "pages of other origins are not served");
+  const proof = page.logins.prove(login, `${nonce}\n${origin}`);
+  return proof === null ? notLoggedIn() : Response.json({ proof });
 }
 
 /** For a page whose socket was refused: a browser does not show it the reason. */

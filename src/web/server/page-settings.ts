@@ -49,6 +49,11 @@ export function writeSettings(state: string, settings: PageSettings): void {
   replaceFile(fileOf(state), `${JSON.stringify(settings, null, 2)}\n`, { file: 0o600, directory: 0o700 });
 }
 
+/** The stored options as params, so that a call changes only those that it names. The port may change if it is in use. */
+export function storedParams({ host, basePath, origin, tokenFile }: PageOptions): Record<string, unknown> {
+  return { host, base_path: basePath, origin, token_file: tokenFile };
+}
+
 /** Checks the params of `hub.open_page`. Throws a fault that names the flag. */
 export function parseOptions(params: Record<string, unknown>): PageOptions {
   const {

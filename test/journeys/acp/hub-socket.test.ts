@@ -1,40 +1,19 @@
 // The hub serves the Agent Client Protocol at /acp of its WebSocket, with its token.
-import { client, type AnyMessage, type SessionUpdate } from "@agentclientprotocol/sdk";
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shellScript } from "../../../src/scripted-model/script.ts";
 import { acpClient, textOfUpdates } from "../../support/acp-clients.ts";
-import { startHub, type HubFile } from "../../support/hub-client.ts";
+import { connectAcpSocket } from "../../support/acp-socket.ts";
+import { startHub } from "../../support/hub-client.ts";
 import { serverWith } from "../../support/mcp-clients.ts";
 import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
-
-async function connect({ url, token_file: tokenFile }: HubFile) {
-  const headers = { Authorization: `Bearer ${readFileSync(tokenFile, "utf8").trim()}` };
-  const socket = new WebSocket(`${url}/acp`, { headers });
-  const frames: string[] = [];
-  const updates: SessionUpdate[] = [];
-  const readable = new ReadableStream<AnyMessage>({
-    start(controller) {
-      socket.addEventListener("message", ({ data }) => {
-        frames.push(String(data));
-        controller.enqueue(JSON.parse(String(data)) as AnyMessage);
-      });
-    },
-  });
-  const writable = new WritableStream<AnyMessage>({ write: (message) => socket.send(JSON.stringify(message)) });
-  await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
-  const app = client({ name: "journey" }).onNotification("session/update", ({ params }) => void updates.push(params.update));
-  const { agent } = app.connect({ readable, writable });
-  await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
-  return { socket, agent, updates, frames };
-}
 
 test("a client of the hub's WebSocket has the same sessions, and its turn continues when it disconnects", async () => {
   await using server = serverWith(shellScript(["until [ -e go ]; do sleep 0.02; done; echo went on"], "all of it"));
   using skein = temporaryHome(vendorEnv(server.url));
   await using hub = await startHub(skein);
-  const { socket, agent, updates } = await connect(hub);
+  const { socket, agent, updates } = await connectAcpSocket(hub);
   const { sessionId } = await agent.request("session/new", { cwd: skein.project, mcpServers: [] });
   await using other = await acpClient(skein);
   await other.agent.request("session/load", { sessionId, cwd: skein.project, mcpServers: [] });
@@ -44,7 +23,7 @@ test("a client of the hub's WebSocket has the same sessions, and its turn contin
   socket.close();
   writeFileSync(join(skein.project, "go"), "");
   while (!textOfUpdates(other.updates, "agent_message_chunk").includes("all of it")) await Bun.sleep(10);
-  const again = await connect(hub);
+  const again = await connectAcpSocket(hub);
   await again.agent.request("session/load", { sessionId, cwd: skein.project, mcpServers: [] });
   expect(textOfUpdates(again.updates, "agent_message_chunk")).toBe("all of it");
   expect(await again.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "more" }] })).toMatchObject({

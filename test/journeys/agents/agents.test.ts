@@ -14,7 +14,7 @@ function homeWithScripts(scripts: Record<string, string>, env: Record<string, st
   const skein = temporaryHome(env);
   const bin = join(skein.root, "bin");
   mkdirSync(bin);
-  for (const name of names) {
+  for (const name of new Set([...names, ...Object.keys(scripts)])) {
     writeFileSync(join(bin, name), `#!/bin/sh\n${scripts[name] ?? "exit 0"}\n`);
     chmodSync(join(bin, name), 0o755);
   }
@@ -46,6 +46,21 @@ describe("agents", () => {
     expect(again.out).toMatch(/^✓ {2}claude +2\.1\.0 +ANTHROPIC_API_KEY +resume, fork, effort, role +-$/m);
     expect(ran.out + again.out).not.toContain("very-secret");
     expect((await Bun.file(join(skein.root, "bin", "asked")).text()).trim()).toBe("x");
+  });
+
+  test("agents lists a preset only if its program is installed, and a turn with another one says how to install it", async () => {
+    using skein = homeWithScripts({ goose: "echo goose" }, { ANTHROPIC_API_KEY: "k" });
+    const rows = (JSON.parse((await skein.run(["agents", "--json"])).out) as unknown[]).map((row) => agent.parse(row));
+    expect(rows.filter(({ kind }) => kind === "preset")).toMatchObject([
+      { name: "goose", installed: true, path: join(skein.root, "bin", "goose"), tested_version: null, missing: null },
+    ]);
+    expect((await skein.run(["agents"])).out).toMatch(/^✓ {2}goose .* untried preset$/m);
+    const missing = await skein.run(["run", "-a", "qwen", "hello"]);
+    expect([missing.code, missing.err]).toEqual([3, expect.stringContaining("npm i -g @qwen-code/qwen-code")]);
+    const mine = await skein.run(["config", "set", "agents.goose.command", join(skein.root, "bin", "goose")]);
+    expect(mine.code).toBe(0);
+    const replaced = JSON.parse((await skein.run(["agents", "--json"])).out) as { name: string; kind: string }[];
+    expect(replaced.find(({ name }) => name === "goose")).toMatchObject({ kind: "configured" });
   });
 
   test("agents lists the sign-ins that agents store, and the agents of the configuration", async () => {

@@ -121,7 +121,7 @@ test("spawn_session names the installed agents and a model of each vendor with a
   const { agent, model: named } = tools.find(({ name }) => name === "spawn_session")!.input_schema.properties;
   expect(agent?.description).toBe("native, claude, codex");
   for (const vendor of ["anthropic", "openai", "gemini"]) expect(named?.description).toContain(`${vendor}/`);
-  expect(second!.text).toContain("the agents are: native, claude, codex, gemini, opencode, pi; the vendors are: anthropic, openai");
+  expect(second!.text).toContain("the agents are: native, claude, codex, gemini, opencode, pi, qwen");
 });
 
 test("a sub-session has its role and its parent's appended system prompt, and can't spawn", async () => {

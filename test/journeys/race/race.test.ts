@@ -158,7 +158,7 @@ test("an unknown agent is refused before anything starts, and an agent that is n
 test("all agents share one budget, and a race that used it up continues with more", async () => {
   const work = { run: "echo one > result.txt", say: "done" };
   await runRaceJourney({ claude: work, gpt: work }, async ({ skein }) => {
-    const ran = await skein.run(["race", "write", ...both, "--max-tokens", "1500", "--json"]);
+    const ran = await skein.run(["race", "write", ...both, "--max-tokens", "1300", "--json"]);
     const race = raceOf(ran.json());
     expect([ran.code === 7 || ran.code === 0, race.tokens < 6_000]).toEqual([true, true]);
     expect(race.racers.some(({ state }) => state === "interrupted")).toBe(true);

@@ -122,6 +122,8 @@ describe("tools and roles", () => {
     expect(toolsOf()).toEqual([]);
     await skein.run(["run", "go", ...anthropic, "--role", "codereviewer"]);
     expect(toolsOf()).not.toContain("mcp");
+    await skein.run(["run", "go", ...anthropic, "--role", "engineer"]);
+    expect(toolsOf()).toContain("mcp");
     mkdirSync(join(skein.env["SKEIN_HOME"]!, "config", "roles"), { recursive: true });
     writeFileSync(
       join(skein.env["SKEIN_HOME"]!, "config", "roles", "browser.md"),

@@ -70,6 +70,7 @@ describe("the package", () => {
         "dist/main.js",
         "dist/main.js.jsc",
         "dist/tui.js",
+        "dist/fleet.js",
         "docs/CONFIG.md",
         "docs/JSON.md",
         "docs/SKILLS.md",
@@ -79,6 +80,9 @@ describe("the package", () => {
         "examples/skills/web-search/SKILL.md",
       ]),
     );
+    const textOf = async (file: string) => (await command(["tar", "-xzOf", tarball(), `package/${file}`], base)).out;
+    expect(await textOf("dist/main.js")).not.toMatch(/skein\.append_node|append_node|ERR_POSTGRES/);
+    expect(await textOf("dist/fleet.js")).toContain("append_node");
     expect(
       files.filter((file) => /^(src|test|tools|bench|node_modules)\/|\.test\.|^(?!examples\/).*\.ts$|^dist\/skein$|^\./.test(file)),
     ).toEqual([]);

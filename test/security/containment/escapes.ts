@@ -1,6 +1,10 @@
 // Commands that try to outlive their end. They need only programs of every Debian (bash, coreutils, util-linux, perl-base).
 // Every process of an escape has its tag in its arguments, so that the test finds it from outside.
 
+import { join } from "node:path";
+
+const withoutFirstThread = join(import.meta.dir, "../../../src/kit/process/fixtures/without-first-thread.ts");
+
 export type Escape = {
   name: string;
   /** Starts processes that should outlive the command, then runs `${ready}`. The command then waits in the foreground. */
@@ -45,6 +49,11 @@ export const escapes: readonly Escape[] = [
     name: "a daemon that changes all its arguments",
     script: ({ ready, tag }) =>
       `perl -MPOSIX -e 'exit if fork; setsid; exit if fork; chdir "/"; close $_ for *STDIN, *STDOUT, *STDERR; $0 = "[rcu] ${tag}"; sleep 86400 while 1'; ${ready}`,
+  },
+  {
+    name: "a process whose first thread has ended",
+    script: ({ ready, beat, file }) =>
+      `setsid -f ${process.execPath} ${withoutFirstThread} ${beat} ${file}.on; while [ ! -e ${file}.on ]; do sleep 0.1; done; ${ready}`,
   },
   { name: "an empty environment", script: ({ ready, tag }) => `env -i sleep ${tag} & ${ready}` },
   { name: "an empty environment in a new session", script: ({ ready, tag }) => `( env -i setsid -f sleep ${tag} & ); ${ready}` },

@@ -135,6 +135,17 @@ describe("the environment of a configured agent", () => {
     expect(env({}, { endpoint: { url: "u", token: "t", wires: ["openai-chat"] } })).toMatchObject({ OPENAI_API_KEY: "t" });
   });
 
+  test("placeholders for the gateway need a model, and the token is never an argument", () => {
+    const recipeEnv = { TYPE: "{wire}", URL: "{base_url}", TOKEN: "{api_key}", NAME: "{model}" };
+    const own = (model: Partial<CliLaunch>) =>
+      Object.fromEntries(Object.entries(env({ env: recipeEnv }, model)).filter(([name]) => name in recipeEnv));
+    const url = "http://127.0.0.1:8787";
+    expect(own({ model: "claude-x", vendor: "anthropic" })).toEqual({ TYPE: "anthropic", URL: url, TOKEN: "throw-away", NAME: "claude-x" });
+    expect(own({ model: "gpt-x", vendor: "groq" })).toEqual({ TYPE: "openai", URL: `${url}/v1`, TOKEN: "throw-away", NAME: "gpt-x" });
+    expect(own({})).toEqual({});
+    expect(args({ args: ["--key", "{api_key}", "{wire}"] }, { model: "x", vendor: "openai" })).toEqual(["openai", "do it"]);
+  });
+
   test("variables of the recipe override others, with their placeholders filled in", () => {
     expect(env({ env: { HOME: "/home/me", DIR: "{config}/x", ANTHROPIC_API_KEY: "mine" } })).toMatchObject({
       HOME: "/home/me",

@@ -48,12 +48,13 @@ function withDirectories(launch: CliLaunch): CliLaunch {
   return directories === "" ? launch : { ...launch, prompt: `${directories}\n\n${launch.prompt}` };
 }
 
-/** Removes model and effort if the program gets them as arguments. */
-function withoutArguments({ args }: AgentConfig, launch: CliLaunch): CliLaunch {
+/** Removes model and effort if the program gets them as arguments or variables. */
+function withoutArguments({ args, env }: AgentConfig, launch: CliLaunch): CliLaunch {
+  const texts = [...args, ...Object.values(env)];
   return {
     ...launch,
-    model: hasPlaceholder(args, "model") ? null : launch.model,
-    effort: hasPlaceholder(args, "effort") ? null : launch.effort,
+    model: hasPlaceholder(texts, "model") ? null : launch.model,
+    effort: hasPlaceholder(texts, "effort") ? null : launch.effort,
   };
 }
 
@@ -68,7 +69,8 @@ function check(name: string, { args, resumeArgs, output }: AgentConfig, { model 
 function argsOf({ args, resumeArgs, output }: AgentConfig, launch: CliLaunch): string[] {
   const template = launch.start.how !== "new" && resumeArgs !== null ? resumeArgs : args;
   const prompt = isLongPrompt(launch.prompt) ? null : promptArgument(launch.prompt);
-  const filled = fill(template, valuesOf(launch, prompt));
+  // Every user of the machine can read arguments.
+  const filled = fill(template, { ...valuesOf(launch, prompt), api_key: null });
   if (output === "acp" || hasPlaceholder(template, "prompt")) return [...filled, ...launch.extraArgs];
   return [...filled, ...launch.extraArgs, ...(prompt === null ? [] : [prompt])];
 }
@@ -80,10 +82,18 @@ function promptArgument(prompt: string): string {
 
 function valuesOf(launch: CliLaunch, prompt: string | null): Record<string, string | null> {
   const { model, vendor = null, effort, directory } = launch;
-  return { prompt, model, vendor, effort, session: launch.start.id, directory, config: launch.configDir };
+  const named = { prompt, model, vendor, effort, session: launch.start.id, directory, config: launch.configDir };
+  return { ...named, ...gatewayValues(launch) };
 }
 
-const placeholder = /\{(prompt|model|vendor|effort|session|directory|config)\}/g;
+/** The gateway for the requested model. Programs append `/v1/messages` to an address for Anthropic, `/chat/completions` to others. */
+function gatewayValues({ endpoint, vendor }: CliLaunch): Record<"wire" | "base_url" | "api_key", string | null> {
+  if (endpoint === null || vendor === undefined) return { wire: null, base_url: null, api_key: null };
+  const wire = vendor === "anthropic" || vendor === "gemini" ? vendor : "openai";
+  return { wire, base_url: wire === "openai" ? `${endpoint.url}/v1` : endpoint.url, api_key: endpoint.token };
+}
+
+const placeholder = /\{(prompt|model|vendor|effort|session|directory|config|wire|base_url|api_key)\}/g;
 
 /** Leaves out an argument whose value is missing, and the flag before it. */
 function fill(template: readonly string[], values: Record<string, string | null>): string[] {
@@ -101,7 +111,7 @@ function fill(template: readonly string[], values: Record<string, string | null>
 function envOf(recipe: AgentConfig, launch: CliLaunch): Record<string, string> {
   const home = `${launch.configDir}/home`;
   const values = valuesOf(launch, null);
-  const recipeEnv = Object.entries(recipe.env).map(([name, text]) => [name, fill([text], values)[0] ?? ""] as const);
+  const recipeEnv = Object.entries(recipe.env).flatMap(([name, text]) => fill([text], values).map((filled) => [name, filled] as const));
   return {
     HOME: home,
     XDG_CONFIG_HOME: `${home}/.config`,

@@ -20,6 +20,8 @@ export function assignIds(parsed: ParsedTranscript, format: ImportFormat): Parse
   const nativeId = parsed.nativeId || `${first?.key}`;
   const root = `${format} ${nativeId}`;
   const session = stableId(first?.at ?? 0, root);
+  const copied = parsed.copied ?? 0;
+  const original = stableId(first?.at ?? 0, `${root} before the fork`);
   const ids = new Map<number, string>();
   const nodes: ImportedNode[] = [];
   for (const [index, parsedNode] of parsedNodes.entries()) {
@@ -28,31 +30,38 @@ export function assignIds(parsed: ParsedTranscript, format: ImportFormat): Parse
     const parent = parentIndex === null ? null : ids.get(parentIndex)!;
     const id = stableId(parsedNode.at, `${parent ?? root}\n${parsedNode.key}`);
     ids.set(index, id);
-    nodes.push({ ...nodeOf(parsedNode, ids), id, parent, session, turn: null, at: parsedNode.at });
+    const owner = index < copied ? original : session;
+    nodes.push({ ...nodeOf(parsedNode, ids), id, parent, session: owner, turn: null, at: parsedNode.at });
   }
+  const turns = assignTurns(nodes, format);
+  setAgents(turns, nodes, new Map([...ids].map(([index, id]) => [id, parsedNodes[index]!.agent])));
   const tip = skipEmpty(parsed.tip);
   const firstPrompt = nodes.find((node) => node.author === "user");
+  const task = firstPrompt === undefined ? null : textOf(firstPrompt);
+  const shared = { name: null, agent: "native", model: null, task, toolLevel: "orchestrator", createdAt: first?.at ?? 0 } as const;
+  const lastCopied = nodes.findLast((node) => node.session === original)?.id;
+  const forkedFrom = lastCopied === undefined ? null : { session: original, node: lastCopied };
   return {
     nativeId,
     tree: null,
     main: session,
     sessions: [
-      {
-        id: session,
-        name: null,
-        agent: "native",
-        model: null,
-        task: firstPrompt === undefined ? null : textOf(firstPrompt),
-        toolLevel: "orchestrator",
-        tip: tip === null ? (nodes.at(-1)?.id ?? null) : ids.get(tip)!,
-        forkedFrom: null,
-        createdAt: first?.at ?? 0,
-      },
+      ...(lastCopied === undefined ? [] : [{ ...shared, id: original, tip: lastCopied, forkedFrom: null }]),
+      { ...shared, id: session, tip: tip === null ? (nodes.at(-1)?.id ?? null) : ids.get(tip)!, forkedFrom },
     ],
-    turns: assignTurns(nodes, format),
+    turns,
     nodes,
-    malformed: 0,
+    malformed: parsed.malformed ?? 0,
   };
+}
+
+/** A turn has the agent of its first node that names one. */
+function setAgents(turns: ImportedTurn[], nodes: readonly ImportedNode[], agentOf: ReadonlyMap<string, string | undefined>): void {
+  const byTurn = Map.groupBy(nodes, (node) => node.turn);
+  for (const turn of turns) {
+    const named = byTurn.get(turn.id)?.find((node) => agentOf.get(node.id) !== undefined);
+    if (named !== undefined) turn.agent = agentOf.get(named.id)!;
+  }
 }
 
 /** `ids` has the id of each parsed node, by index. */
@@ -61,13 +70,13 @@ function nodeOf(parsedNode: ParsedNode, ids: Map<number, string>): NewNode {
   return keptFrom === undefined ? parsedNode.node : { ...parsedNode.node, note: { about: "compaction", keptFrom } };
 }
 
-/** Starts a turn at each prompt. Sets the turn of every node. */
+/** Starts a turn at each prompt, and where a fork begins. Sets the turn of every node. */
 export function assignTurns(nodes: ImportedNode[], agent: string): ImportedTurn[] {
   const turns = new Map<string, ImportedTurn>();
   const turnByNode = new Map<string, string>();
   for (const node of nodes) {
     const parentTurn = node.parent === null ? undefined : turnByNode.get(node.parent);
-    const isStart = parentTurn === undefined || node.author === "user";
+    const isStart = parentTurn === undefined || node.author === "user" || turns.get(parentTurn)!.session !== node.session;
     const id = isStart ? stableId(node.at, `turn ${node.id}`) : parentTurn;
     if (isStart) turns.set(id, newTurn(node, id, agent));
     const turn = turns.get(id)!;

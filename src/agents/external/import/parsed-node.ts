@@ -14,6 +14,8 @@ export type ParsedNode = {
   node: NewNode;
   /** For a compaction: the index of the first earlier node that stays in the request. */
   keptFrom?: number;
+  /** The agent of the turn, if the transcript names one. */
+  agent?: string;
 };
 
 export type ParsedTranscript = {
@@ -21,6 +23,12 @@ export type ParsedTranscript = {
   nodes: ParsedNode[];
   /** Index of the last node of the conversation at the end of the file; null if there is no node. */
   tip: number | null;
+  /** The number of nodes at the beginning that belong to another session, which this one was forked from. */
+  copied?: number;
+  /** Conversations that this one started, each with a tree of its own. */
+  subSessions?: ParsedTranscript[];
+  /** The number of entries that were left out. */
+  malformed?: number;
 };
 
 export type TranscriptFormat = {

@@ -7,12 +7,13 @@ import type { Json } from "../../../kit/text/json.ts";
 import { parseJson } from "../../../models/wire/json.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { importFormats, type ImportedTree, type ImportFormat, type ImportSource } from "../../../protocol/tree/import.ts";
+import { atif } from "./atif.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
-import type { TranscriptFormat } from "./parsed-node.ts";
+import type { ParsedTranscript, TranscriptFormat } from "./parsed-node.ts";
 import { gemini } from "./gemini.ts";
 import { pi } from "./pi.ts";
-import { assignIds } from "./assign-ids.ts";
+import { assignIds, type ParsedTree } from "./assign-ids.ts";
 import { skein } from "./skein.ts";
 
 export type TranscriptLimits = { lineBytes: number; fileBytes: number };
@@ -27,16 +28,30 @@ export async function readTranscript(
   const name = "path" in source ? source.path : "standard input";
   const { entries, ...read } = await readEntries({ source, name, format, limits: { ...defaultLimits, ...limits } });
   if (read.format === null) throw unknownFormat(name, format);
-  const { malformed, ...tree } =
-    read.format === "skein" ? skein.parse(entries) : assignIds(foreignFormats[read.format].parse(entries), read.format);
-  if (tree.nodes.length === 0) throw new Fault("file-unreadable", `there is no message in ${name}`, { hint: "nothing was imported" });
-  return { ...tree, ...read, format: read.format, unreadable: read.unreadable + malformed };
+  const facts = { ...read, format: read.format };
+  if (read.format === "skein") return withFacts(skein.parse(entries), facts, name);
+  return withSubSessions(foreignFormats[read.format].parse(entries), facts, name);
 }
 
-const foreignFormats: Record<Exclude<ImportFormat, "skein">, TranscriptFormat> = { claude, codex, gemini, pi };
+type FileFacts = Pick<ImportedTree, "format" | "sha256" | "unreadable" | "isCutOff">;
+
+function withFacts({ malformed, ...tree }: ParsedTree, facts: FileFacts, name: string): ImportedTree {
+  if (tree.nodes.length === 0) throw new Fault("file-unreadable", `there is no message in ${name}`, { hint: "nothing was imported" });
+  return { ...tree, ...facts, unreadable: facts.unreadable + malformed };
+}
+
+function withSubSessions(parsed: ParsedTranscript, facts: FileFacts, name: string): ImportedTree {
+  const tree = withFacts(assignIds(parsed, facts.format), facts, name);
+  const below = (parsed.subSessions ?? []).filter(({ nodes }) => nodes.some(({ node }) => node.parts.length > 0));
+  if (below.length === 0) return tree;
+  // The lines that were left out are counted once, for the file.
+  return { ...tree, subSessions: below.map((sub) => withSubSessions(sub, { ...facts, unreadable: 0 }, name)) };
+}
+
+const foreignFormats: Record<Exclude<ImportFormat, "skein">, TranscriptFormat> = { claude, codex, gemini, pi, atif };
 
 /** In the order of detection: Gemini comes before Claude, because both have a `sessionId`. */
-const formats: Record<ImportFormat, Pick<TranscriptFormat, "recognises" | "slim">> = { skein, codex, pi, gemini, claude };
+const formats: Record<ImportFormat, Pick<TranscriptFormat, "recognises" | "slim">> = { skein, atif, codex, pi, gemini, claude };
 
 type Entries = { entries: Json[]; format: ImportFormat | null; sha256: string; unreadable: number; isCutOff: boolean };
 

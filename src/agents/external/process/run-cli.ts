@@ -58,6 +58,9 @@ const graceMs = 2_000;
 /** Time to read the remaining output of a stopped CLI. Without a stop there is no limit. */
 const remainderMs = 10_000;
 
+/** For processes that run in spite of SIGSTOP: the pause is never confirmed. */
+const neverStopped = new Promise<void>(() => {});
+
 /** Rejects when the CLI can't be started, and when `onLine` rejects: a CLI whose output can't be stored must not continue. */
 export async function runCli(run: RunCliOptions): Promise<CliExit> {
   await run.gate?.whenOpen();
@@ -69,7 +72,9 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
   let frozen: number[] = [];
   const leaveGate = run.gate?.add({
     pause: () => {
-      frozen = freeze(() => familyMembers(family));
+      const { pids, isComplete } = freeze(() => familyMembers(family));
+      frozen = pids;
+      return isComplete ? undefined : neverStopped;
     },
     resume: () => thaw(frozen.splice(0)),
   });

@@ -203,6 +203,8 @@ function stateOf(
     servers: null,
     skillPaths: options.skills ?? [],
     path: [...path],
+    renderMessages,
+    kept: { items: null },
     steps: 0,
     unrecorded: zeroSpent,
   };

@@ -1,12 +1,44 @@
 // Renders a path of the tree as messages for a model. Pure and append-only: a longer path renders to the same messages and more,
 // so that the vendor's prompt cache keeps hitting. A compaction node replaces the nodes before its cut.
 import type { Message } from "../../../models/model.ts";
-import type { CallPart, Node, Part, ResultPart } from "../../../protocol/tree/node.ts";
+import { type CallPart, isShownOnly, type Node, type Part, type ResultPart } from "../../../protocol/tree/node.ts";
 
 export function renderMessages(path: Node[]): Message[] {
+  return createMessageRenderer()(path);
+}
+
+/**
+ * Renders the path of each request of a turn. A path that continues the last one costs only its new nodes: the messages before
+ * its last answer are the same objects as before.
+ */
+export function createMessageRenderer(): (path: Node[]) => Message[] {
+  let renderedCount = 0;
+  let lastNode: Node | undefined;
+  let finished: Message[] = [];
+  /** The last answer and the nodes after it. */
+  let step: Node[] = [];
+  return (path) => {
+    const newNodes = path.slice(renderedCount);
+    const isContinued = lastNode !== undefined && path[renderedCount - 1] === lastNode && findCompaction(newNodes) === null;
+    if (!isContinued) [finished, step] = [[], []];
+    for (const node of isContinued ? newNodes : visibleNodes(path)) {
+      if (node.note !== undefined && isShownOnly(node.note)) continue;
+      if (roleOf(node) === "assistant") {
+        finished.push(...renderStep(step));
+        step = [];
+      }
+      step.push(node);
+    }
+    renderedCount = path.length;
+    lastNode = path.at(-1);
+    return [...finished, ...renderStep(step)];
+  };
+}
+
+/** Renders nodes of which at most the first one is an answer. */
+function renderStep(nodes: Node[]): Message[] {
   const messages: Message[] = [];
-  for (const node of visibleNodes(path)) {
-    if (node.note !== undefined && ["below", "group", "team", "race", "check"].includes(node.note.about)) continue;
+  for (const node of nodes) {
     const role = roleOf(node);
     const last = messages.at(-1);
     if (role !== "tool") settleCalls(messages);

@@ -43,7 +43,7 @@ export function estimateRequestTokens(path: Node[]): number {
 function lastCount(path: Node[]): { index: number; usage: Usage } | null {
   const index = path.findLastIndex((node) => node.author === "agent" && node.usage !== undefined);
   const usage = path[index]?.usage;
-  return usage === undefined || path.findLastIndex((node) => node.note?.about === "compaction") > index ? null : { index, usage };
+  return usage === undefined || path.slice(index + 1).some((node) => node.note?.about === "compaction") ? null : { index, usage };
 }
 
 function sumTokens(nodes: Node[]): number {

@@ -11,7 +11,7 @@ import { outputEvents } from "../../../kit/flow/output-events.ts";
 
 export const spawnSessionTool: ToolDefinition = {
   name: "spawn_session",
-  description: "Give a self-contained task to a sub-session with its own context; returns its final answer. It can't spawn.",
+  description: "Run a self-contained task in a sub-session, which sees nothing else; returns its answer.",
   parameters: {
     type: "object",
     properties: {
@@ -22,7 +22,7 @@ export const spawnSessionTool: ToolDefinition = {
       role: { type: "string" },
       attachable: { type: "boolean" },
       worktree: { type: "boolean", description: "Own project copy" },
-      output_file: { type: "string", description: "Save its transcript here" },
+      output_file: { type: "string", description: "for its transcript" },
       sandbox: {
         type: "object",
         properties: { network: { type: "boolean" }, extra_write_paths: { type: "array", items: { type: "string" } } },

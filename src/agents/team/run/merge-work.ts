@@ -1,6 +1,7 @@
 // Merges a team's work into the project's files. Changes made in the project since the team started are kept.
 // On a conflict no file is changed.
 import { combinedCommit } from "../../../protocol/team/team.ts";
+import { guardedText } from "../../../protocol/worktree/guarded-text.ts";
 import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import { recordTeamEvent, type TeamRun } from "./team-run.ts";
 
@@ -16,6 +17,8 @@ export async function mergeWork(
     const message = `the team's work conflicts with later changes in the project: ${plan.conflicts.join(", ")}`;
     return refused(message, `the team's work is commit ${commit} in ${repository.gitDir}`);
   }
+  if (plan.guarded.length > 0)
+    return refused(guardedText(plan.guarded), `merge them by hand: the team's work is commit ${commit} in ${repository.gitDir}`);
   await deps.workspaces.merge(repository, plan);
   const { changes } = plan;
   await recordTeamEvent(run, { event: "work_merged", commit, changes }, `the team's work is in the project: ${changes.length} files`);

@@ -2,6 +2,7 @@
 import { pluralize } from "../../../kit/text/cut-text.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { RaceAdoption } from "../../../protocol/race/views.ts";
+import { guardedText } from "../../../protocol/worktree/guarded-text.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";
 import { statText } from "../../print/changes.ts";
@@ -20,17 +21,21 @@ export async function adoptRace(args: Args, ctx: CommandContext): Promise<number
   const adoption = await api.race.adopt({ session, dryRun: args.flags["dry-run"] === true });
   if (args.flags["json"]) ctx.out.write(jsonText(adoption));
   else printAdoption(adoption, ctx);
-  return adoption.conflicts.length > 0 ? 1 : 0;
+  return adoption.conflicts.length + adoption.guarded.length > 0 ? 1 : 0;
 }
 
 function printAdoption(adoption: RaceAdoption, ctx: CommandContext): void {
-  const { changes, conflicts, problems, grafted, continuesIn, session, adopted } = adoption;
+  const { changes, conflicts, guarded, problems, grafted, continuesIn, session, adopted } = adoption;
   const style = styleOf(ctx.err);
   ctx.out.write(statText(changes, styleOf(ctx.out)));
   for (const path of conflicts) ctx.err.write(`${style.red("conflict")} ${stripControls(path)}\n`);
   if (conflicts.length > 0)
     ctx.err.write(
       `nothing was adopted: the project has changed in the same places; skein merge ${shortId(session)} helps with the conflict\n`,
+    );
+  if (!adopted && conflicts.length === 0 && guarded.length > 0)
+    ctx.err.write(
+      `nothing was adopted: ${stripControls(guardedText(guarded))}; look at them and confirm: skein merge ${shortId(session)}\n`,
     );
   if (!adopted) return;
   for (const problem of problems) ctx.err.write(style.yellow(`not grafted: ${stripControls(problem)}\n`));

@@ -1,19 +1,24 @@
 // skein blame: prints the lines of a file with the turn, agent and prompt that wrote each of them.
 import { oneLine, pluralize } from "../../../kit/text/cut-text.ts";
 import { Fault } from "../../../protocol/api/error.ts";
-import type { BlameReport } from "../../../protocol/schema/views/blame-views.ts";
+import type { Api } from "../../../protocol/api/api.ts";
+import type { BlameReport, WrittenNotes } from "../../../protocol/schema/views/blame-views.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
+import type { Args } from "../../parse/command.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
 import { cutToWidth, tableText } from "../../terminal/table.ts";
-import { reportCommand } from "../report-command.ts";
+import { reportCommand, type Report } from "../report-command.ts";
 
 export const blame = reportCommand({
   name: "blame",
   summary: "show which turn, agent and prompt wrote each line of a file",
-  usage: "<file>[:line[-line]] [--at node] [--json]",
+  usage: "<file>[:line[-line]] [--at node] [--notes] [--json]",
   positionals: { min: 1, max: 1 },
-  flags: [{ name: "at", value: "node", summary: "the file as it was at this node, or at a session's tip (default: the file now)" }],
+  flags: [
+    { name: "at", value: "node", summary: "the file as it was at this node, or at a session's tip (default: the file now)" },
+    { name: "notes", summary: "write the writers of the committed file into git notes (refs/notes/ai), in git-ai's format" },
+  ],
   notes: `Turns with tools record the files before and after each call, so no line is guessed.
 Lines of a person or another program, and lines from before the first turn, are
 "not by an agent". If several agents ran at the same time and their calls can't be
@@ -22,17 +27,44 @@ distinguished, all of them are named, with a question mark.
 Moved lines, renamed files, restored versions and merged worktrees keep their
 writers. A line that was changed belongs to the turn that changed it.
 
+--notes writes each line of the file at HEAD that an agent wrote into the note of the
+commit that added it. It changes nothing else in the repository, and pushes nothing.
+
   skein blame src/parse.ts
   skein blame src/parse.ts:40-60
-  skein blame src/parse.ts --at fix-tests --json`,
+  skein blame src/parse.ts --at fix-tests --json
+  skein blame src/parse.ts --notes`,
   async report(args, ctx) {
     const target = parseTarget(args.positionals[0]!);
     const at = args.flags["at"];
+    if (args.flags["notes"] === true) return writeNotes(await ctx.api(), { target, at, directory: ctx.cwd });
     const api = await ctx.api();
     const report = await api.files.blame({ ...target, directory: ctx.cwd, at: typeof at === "string" ? at : null });
     return { json: report, text: (style) => blameText(report, style, ctx.out.isTty ? ctx.out.columns : null) };
   },
 });
+
+type NotesRequest = { target: BlameTarget; at: Args["flags"][string]; directory: string };
+
+async function writeNotes(api: Api, { target, at, directory }: NotesRequest): Promise<Report> {
+  if (at !== undefined || target.from !== null)
+    throw new Fault("usage", "--notes takes a whole file at HEAD, without lines and without --at");
+  const written = await api.files.writeNotes({ path: target.path, directory });
+  return { json: written, text: (style) => notesText(written, style) };
+}
+
+function notesText({ path, commits, otherLines }: WrittenNotes, style: Style): string {
+  const name = stripControls(path);
+  if (commits.length === 0) return `no committed line of ${name} is by an agent, so no note was written\n`;
+  const rows = commits.map(({ commit, lines, turns, isChanged }) => [
+    style.green(commit.slice(0, 12)),
+    pluralize(lines, "line"),
+    pluralize(turns.length, "turn"),
+    isChanged ? "written" : style.dim("unchanged"),
+  ]);
+  const others = otherLines === 0 ? "" : style.dim(`${pluralize(otherLines, "line")} of ${name} not by an agent, or not certain\n`);
+  return `${tableText(rows, { columns: rows[0]!.map(() => ({})) })}${others}`;
+}
 
 type BlameTarget = { path: string; from: number | null; to: number | null };
 

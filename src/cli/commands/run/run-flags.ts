@@ -4,6 +4,7 @@ import type { TurnChange } from "../../../protocol/api/turn-options.ts";
 import type { Args, Flag, FlagGroup } from "../../parse/command.ts";
 import { outputFormats } from "../../print/printer.ts";
 import { flagReader, type FlagDirectories, type FlagValue } from "./flag-value.ts";
+import { fleetFlags } from "../fleet/send-run.ts";
 import { policyFlags } from "./policy-flags.ts";
 import { readImage } from "./read-image.ts";
 import { worktreeFlags } from "./worktree-flags.ts";
@@ -142,6 +143,7 @@ export const runFlags: readonly RunFlag[] = [
   },
   { name: "transcript-dir", value: "directory", summary: "write the transcript here" },
   { name: "ephemeral", summary: "store nothing on disk" },
+  ...fleetFlags,
   { name: "detach", summary: "run the turn in the hub, which is started if need be" },
   { name: "queue", summary: "run the task in the hub, after the turns that the session has already; prints its place at once" },
   {
@@ -176,7 +178,7 @@ export const runFlagGroups: readonly FlagGroup[] = [
     title: "input and output",
     names: words("task image cd output-format json json-schema quiet stream no-stream output-file transcript-dir"),
   },
-  { title: "how it runs", names: words("print detach queue no-auto-resume inline screen-reader hub") },
+  { title: "how it runs", names: words("print fleet needs priority detach queue no-auto-resume inline screen-reader hub") },
 ];
 
 /** A flag of `chat` and `tui`. */

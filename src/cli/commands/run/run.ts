@@ -3,18 +3,20 @@ import type { Api, SessionOpenParams, Settings } from "../../../protocol/api/api
 import { exitCodes, Fault } from "../../../protocol/api/error.ts";
 import { toolNames, type ToolLevel } from "../../../protocol/api/policy.ts";
 import { narrowTurn, roleFields, type Role, type RoleField, type RoleRequest } from "../../../protocol/api/role.ts";
+import type { FleetRunRequest } from "../../../protocol/fleet/fleet-commands.ts";
 import { changeTurn, configuredTurn, type TurnOptions } from "../../../protocol/api/turn-options.ts";
 import type { ResultRecord } from "../../../protocol/json/records.ts";
 import type { Event } from "../../../protocol/tree/event.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
 import { looksLikeSessionId } from "../../../protocol/api/session-name.ts";
 import { homeProject, type Session } from "../../../protocol/tree/turn.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import type { AppOverrides, Args, Command, CommandContext } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";
 import { followWaits } from "../../live/follow-waits.ts";
 import { printerFor, type OutputFormat, type Printer } from "../../print/printer.ts";
 import { connectHubFor, detachTurn, queueTurn } from "./detach.ts";
 import { flagReader, type FlagReader } from "./flag-value.ts";
+import { checkFleetFlags, fleetRequest, printSent, sendToFleet } from "../fleet/send-run.ts";
 import { planTask, readPlan } from "./plan-flag.ts";
 import { resolvePolicy, readPolicyFlags } from "./policy-flags.ts";
 import { runFlags, turnChangeOf, runFlagGroups } from "./run-flags.ts";
@@ -71,10 +73,16 @@ export async function startTask(args: Args, ctx: CommandContext, { change, follo
   const isNew = open.find.by === "new" && !isForking(flags);
   // For an existing session the agent is not known yet, so --agent-arg is checked when the turn starts.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
-  await localApi.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
-  const api = isLeftToHub(flags) ? await connectHubFor(ctx, overrides) : localApi;
+  // The worker checks the turn with its own keys and programs.
+  if (!flags.on("fleet")) await localApi.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
+  const api = await apiOf(flags, ctx, { localApi, overrides });
   const session = await openOrFork({ api, ctx }, flags, open);
   const request = { ...(await change(turn, { api, flags, session })), session: session.id, prompt: task };
+  const sent = flags.on("fleet")
+    ? await sendToFleet(ctx, fleetRequest(args.flags, ctx, { session, directory: flags.directory, turn: request }))
+    : null;
+  if (sent !== null && flags.on("detach"))
+    return printSent(ctx, { run: sent.run, session: session.id, api, isJson: flags.format === "json" });
   if (flags.on("queue")) return queueTurn(api, request, ctx, flags.format);
   if (flags.on("detach")) return detachTurn(api.turn.start(request), api, ctx, flags.format);
   const printer = await printerFor(flags.format, ctx, {
@@ -85,15 +93,23 @@ export async function startTask(args: Args, ctx: CommandContext, { change, follo
     watch: api.turn.watch,
     tools: toolNames({ ...narrowedTurn, canAsk: turn.asks.how !== "none" }),
   });
-  const events = api.turn.start(request);
+  const events = sent === null ? api.turn.start(request) : sent.fleet.follow(session.id, 0);
   let stopSignal: "SIGINT" | "SIGTERM" | null = null;
   ctx.onStop((signal) => {
     stopSignal = signal;
-    void api.turn.cancel({ session: session.id });
+    void (sent === null ? api.turn.cancel({ session: session.id }) : sent.fleet.stop(session.id));
   });
-  const followed = followWaits(events, session.id, () => connectHubFor(ctx, overrides));
+  const followed = sent === null ? followWaits(events, session.id, () => connectHubFor(ctx, overrides)) : events;
   const result = await follow({ api, ctx, flags, session, events: followed, printer });
   return stopSignal === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
+}
+
+type Apis = { localApi: Api; overrides: AppOverrides & { cwd: string } };
+
+/** The Api of the process or the store that gets the turn. */
+async function apiOf(flags: Flags, ctx: CommandContext, { localApi, overrides }: Apis): Promise<Api> {
+  if (flags.on("fleet")) return ctx.api({ ...overrides, store: "fleet" });
+  return isLeftToHub(flags) ? connectHubFor(ctx, overrides) : localApi;
 }
 
 /** Whether the hub runs the turn, without a user at a terminal. */
@@ -160,6 +176,7 @@ export function readFlags(args: Args, ctx: CommandContext) {
 }
 
 function checkCombinations(args: Args, { text, on }: Pick<FlagReader, "text" | "on">): void {
+  checkFleetFlags(args.flags);
   if (on("ephemeral") && text("output-file") !== null)
     throw new Fault("usage", "--ephemeral keeps no transcript for --output-file to copy");
   onlyOne(args, ["check", "no-check"]);
@@ -204,9 +221,22 @@ function joinTask(task: string, piped: string): string {
   return task === "" ? piped : `${task}\n\nInput:\n${piped}`;
 }
 
+/** A run of the fleet that starts later: its template session, and the turn of each start. */
+export async function runForSchedule(args: Args, ctx: CommandContext, task: string): Promise<FleetRunRequest> {
+  const { agent, model, needs, priority } = args.flags;
+  const runArgs: Args = { positionals: [], flags: { agent, model, needs, priority, fleet: true } };
+  const flags = readFlags(runArgs, ctx);
+  const settings = await (await ctx.api()).config.values();
+  const turn = buildTurn(flags, settings, ctx);
+  const open = buildSessionOpen(flags, settings, task, { toolLevel: turn.toolLevel, role: null });
+  const session = await (await ctx.api({ store: "fleet", cwd: flags.directory })).session.open(open);
+  const request = { ...turn, session: session.id, prompt: task };
+  return fleetRequest(runArgs.flags, ctx, { session, directory: flags.directory, turn: request });
+}
+
 /** The options of the turn: the configuration, changed by the flags. */
 export function buildTurn(flags: Flags, settings: Settings, ctx: CommandContext): TurnOptions {
-  const isDetached = isLeftToHub(flags);
+  const isDetached = isLeftToHub(flags) || flags.on("fleet");
   const isAttended = !isDetached && ctx.stdin.isTty && ctx.out.isTty;
   const turn = changeTurn(configuredTurn(settings, { isAttended }), flags.turnChange);
   const role = flags.text("role");
@@ -256,9 +286,10 @@ export function buildSessionOpen(
     find: sessionSearch(flags),
     ...(flags.sessionId === null ? {} : { id: flags.sessionId }),
     directory: flags.directory,
-    task,
+    task: flags.on("fleet") ? null : task,
     agent: agent ?? role?.agent ?? settings.agent,
-    model: model ?? (agent === null ? (role?.model ?? null) : null),
+    // The worker, which has the keys, chooses the model. Without a task and a model none is needed here.
+    model: flags.on("fleet") ? null : (model ?? (agent === null ? (role?.model ?? null) : null)),
     toolLevel,
     parentSession: flags.text("parent-session"),
     transcriptDir: flags.transcriptDir,

@@ -64,7 +64,8 @@ async function runInForeground(args: Args, ctx: CommandContext, port: number | n
     state: ctx.state,
     version: ctx.version,
     port,
-    api: await ctx.api({ lenient: true }),
+    // The turns of the fleet belong to its workers.
+    api: await ctx.api({ lenient: true, store: "local" }),
     apiFor: ({ directory, env, trust }) =>
       ctx.api({
         cwd: directory ?? ctx.cwd,
@@ -99,7 +100,7 @@ async function stop(args: Args, ctx: CommandContext): Promise<number> {
 
 /** The turns that the next hub starts or continues. */
 async function readPending(ctx: CommandContext): Promise<PendingTurn[]> {
-  const api = await ctx.api({ lenient: true });
+  const api = await ctx.api({ lenient: true, store: "local" });
   try {
     return await api.turn.pending({ session: null });
   } finally {

@@ -1,4 +1,4 @@
-// skein mcp add, list, get, remove and try: the MCP servers that the native agent can use.
+// skein mcp add, list, get, remove, try, login and logout: the MCP servers that the native agent can use.
 import { parseJson } from "../../../kit/text/json.ts";
 import { nearestWord } from "../../../kit/text/nearest-word.ts";
 import type { Api, McpServerInfo } from "../../../protocol/api/api.ts";
@@ -37,6 +37,8 @@ const serverVerbs: Record<string, Verb> = {
   get: { positionals: 2, flags: ["json"], report: get },
   remove: { positionals: 2, flags: ["scope", "json"], report: remove },
   try: { positionals: 4, flags: ["json"], report: tryServer },
+  login: { positionals: 2, flags: ["json"], report: async (api, args, ctx) => (await import("./mcp-login.ts")).login(api, args, ctx) },
+  logout: { positionals: 2, flags: ["json"], report: async (api, args) => (await import("./mcp-login.ts")).logout(api, args) },
 };
 
 export const serverVerbNames: readonly string[] = Object.keys(serverVerbs);

@@ -16,7 +16,7 @@ export const mcp: Command = {
   name: "mcp",
   summary: "serve skein to other programs as MCP tools; add MCP servers to the native agent",
   usage:
-    "[--project dir] [--http [--port n]] [--hand-back-after time] | install <client> [--print] [--remove] | add <name> (<url> | -- <command>) | list | get <name> | remove <name> | try <name> [tool] [arguments]",
+    "[--project dir] [--http [--port n]] [--hand-back-after time] | install <client> [--print] [--remove] | add <name> (<url> | -- <command>) | list | get <name> | remove <name> | try <name> [tool] [arguments] | login <name> | logout <name>",
   positionals: { min: 0, max: 1_000 },
   verbs: ["install", ...serverVerbNames],
   flags: [
@@ -41,8 +41,9 @@ install adds skein to the configuration of a program: claude, claude-desktop, co
 gemini, opencode, cursor or zed. With --project it changes that project's file
 instead of your own. --toolset and --hand-back-after become arguments of the server.
 
-add, list, get, remove and try are about the servers that skein's native agent uses
-(docs/MCP-SERVERS.md). A server on stdio runs in the sandbox of the turn; try starts it there.
+add, list, get, remove, try, login and logout are about the servers that skein's
+native agent uses (docs/MCP-SERVERS.md). A server on stdio runs in the sandbox of the
+turn; try starts it there. login signs in to a server with a URL in your browser.
 
 Examples:
   skein mcp add files -- npx -y @modelcontextprotocol/server-filesystem .

@@ -1,15 +1,13 @@
 // skein web: opens the page for everything that runs. The hub serves it; this command only asks the hub for a login link.
-import { join } from "node:path";
 import { connectToHubFile, findRunningHub, startHub } from "../../../hub/find-hub.ts";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
-import { replaceFile } from "../../../kit/files/replace-file.ts";
-import { createProgramSearch, findProgram, trustedPath } from "../../../kit/process/trusted-programs.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
 import type { WebOpenedJson } from "../../../protocol/schema/printed.ts";
 import { countFlag, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { printReport } from "../report-command.ts";
+import { openInBrowser } from "./open-browser.ts";
 
 export const web: Command = {
   name: "web",
@@ -45,7 +43,8 @@ async function open(args: Args, ctx: CommandContext): Promise<number> {
     const page = (await call("hub.open_page", params)) as Omit<WebOpenedJson, "pid">;
     // The page offers this directory for a new session. A fragment is never sent to a server.
     const loginUrl = `${page.login_url}&directory=${encodeURIComponent(ctx.cwd)}`;
-    const isOpened = args.flags["no-open"] !== true && args.flags["json"] !== true && (await openBrowser(loginUrl, ctx));
+    const isOpened =
+      args.flags["no-open"] !== true && args.flags["json"] !== true && (await openInBrowser(loginUrl, ctx, "web-login.html"));
     return await printReport(args, ctx, {
       json: { ...page, login_url: loginUrl, pid: file.pid },
       text: () => `${loginUrl}\n`,
@@ -91,31 +90,4 @@ function parseFlags(args: Args, ctx: CommandContext): Record<string, unknown> {
 
 function definedOnly(fields: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
-}
-
-/**
- * Other users of the machine can read the arguments of programs, so the browser gets a private file that leads to the link.
- * Returns false if no browser can be started here.
- */
-async function openBrowser(url: string, ctx: CommandContext): Promise<boolean> {
-  const hasScreen = process.platform === "darwin" || Boolean(ctx.env["DISPLAY"] ?? ctx.env["WAYLAND_DISPLAY"]);
-  if (!hasScreen || !ctx.out.isTty) return false;
-  const search = createProgramSearch({ env: ctx.env, home: ctx.home, directories: [ctx.cwd, ctx.project] });
-  const { path } = findProgram(process.platform === "darwin" ? "open" : "xdg-open", search);
-  if (path === null) return false;
-  const file = join(ctx.state, "web-login.html");
-  replaceFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${Bun.escapeHTML(url)}">\n`, {
-    file: 0o600,
-    directory: 0o700,
-  });
-  // The browser is no child of this process: one that was not running would keep the terminal busy.
-  const starter = Bun.spawn(["/bin/sh", "-c", '"$@" >/dev/null 2>&1 &', "sh", path, file], {
-    cwd: ctx.home,
-    env: { ...ctx.env, PATH: trustedPath(search) },
-    detached: true,
-    stdin: "ignore",
-    stdout: "ignore",
-    stderr: "ignore",
-  });
-  return (await starter.exited) === 0;
 }

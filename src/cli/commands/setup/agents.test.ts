@@ -16,6 +16,7 @@ const row = (name: string, more: Partial<AgentInfo>): AgentInfo => ({
   credentials: [{ vendor: "anthropic", kind: "key", source: "ANTHROPIC_API_KEY", note: null }],
   can: { resume: true, fork: true, efforts: ["low"], role: "own" },
   tried: null,
+  testedVersion: null,
   signIn: null,
   missing: null,
   hint: null,
@@ -51,6 +52,13 @@ describe("agents", () => {
 codex: no key; set OPENAI_API_KEY
 pi: not installed; npm install -g pi
 `);
+  });
+
+  test("agents marks a preset with the version that was tested, or as untried", async () => {
+    const presets = [row("qwen", { kind: "preset", testedVersion: "0.24.4" }), row("goose", { kind: "preset" })];
+    const { out } = await run(agents, [], { api: { agents: { list: async () => presets } } });
+    expect(out).toMatch(/^✓ {2}qwen .* preset, with 0\.24\.4$/m);
+    expect(out).toMatch(/^✓ {2}goose .* untried preset$/m);
   });
 
   test("agents prints notes about a sign-in", async () => {

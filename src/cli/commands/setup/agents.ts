@@ -13,7 +13,8 @@ export const agents = reportCommand({
   notes: `CREDENTIAL is the name of the key that a turn would use, else of the agent's own
 sign-in. Its value is never shown. CAN lists the agent's abilities: resume or fork
 its own session, take an effort (-m model:high) and a role. \`skein doctor --agents\`
-tries the agents offline; its results are shown here and used.`,
+tries the agents offline; its results are shown here and used. A preset is an agent
+that needs no configuration; it is listed if its program is installed.`,
   async report(args, ctx) {
     const api = await ctx.api();
     const agentList = await whileWaiting(ctx, "checking the agents", () => api.agents.list());
@@ -58,7 +59,8 @@ function abilityText({ can, installed }: AgentInfo): string {
   return abilities.filter((ability) => ability !== "").join(", ");
 }
 
-function trialText({ tried }: AgentInfo): string {
+function trialText({ kind, tried, testedVersion }: AgentInfo): string {
+  if (kind === "preset") return testedVersion === null ? "untried preset" : `preset, with ${testedVersion}`;
   if (tried === null) return "-";
   return `${tried.works ? "works" : "broken"}, ${new Date(tried.at).toISOString().slice(0, 10)}`;
 }

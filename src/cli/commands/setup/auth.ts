@@ -77,7 +77,8 @@ type LoginList = {
 function loginText({ vendors, agents }: LoginList, marks: Marks, style: Style): string {
   const mark = (isReady: boolean) => (isReady ? style.green(marks.yes) : style.dim(marks.no));
   const vendorRows = vendors.map(({ vendor, ready, source, keyVariable, keyUrl }) => {
-    const key = source !== null ? `${source} is set` : keyVariable !== null ? `export ${keyVariable}=...` : "no key needed";
+    const missing = ready || keyVariable === null ? "no key needed" : `export ${keyVariable}=...`;
+    const key = source !== null ? `${source} is set` : missing;
     return [mark(ready), stripControls(vendor), stripControls(key), style.dim(keyUrl ?? "")];
   });
   const agentRows = agents.map(({ name, installed, isReady, signIn, credentials, hint }) => {

@@ -4,7 +4,7 @@ import { auth } from "./auth.ts";
 import { doctor } from "./doctor.ts";
 import { models } from "./models.ts";
 import { skills } from "./skills.ts";
-import { usage } from "./usage.ts";
+import { usage } from "../record/usage.ts";
 import { verify } from "../tree/verify.ts";
 import { run } from "../fixtures/run-command.ts";
 
@@ -121,10 +121,10 @@ test("auth login prints the variable, the page of the key, and each agent's own 
   const vendors = [
     { vendor: "openai", ready: false, source: null, baseUrl: "https://o", hint: "", ...keyOf("OPENAI") },
     { vendor: "anthropic", ready: true, source: "ANTHROPIC_API_KEY", baseUrl: "https://a", hint: "", ...keyOf("ANTHROPIC") },
-    { vendor: "ollama", ready: true, source: null, baseUrl: "http://l", hint: "", keyVariable: null, keyUrl: "https://ollama" },
+    { vendor: "ollama", ready: true, source: null, baseUrl: "http://l", hint: "", ...keyOf("OLLAMA"), keyUrl: "https://ollama" },
   ];
   const can = { resume: true, fork: true, efforts: [], role: "own" as const };
-  const cli = { kind: "cli" as const, installed: true, path: null, version: null, vendors: [], can, tried: null };
+  const cli = { kind: "cli" as const, installed: true, path: null, version: null, vendors: [], can, tried: null, testedVersion: null };
   const agents = [
     { ...cli, name: "codex", signIn: "codex login", missing: "no key and no sign-in", hint: "set it", credentials: [] },
     { ...cli, name: "pi", installed: false, signIn: null, missing: "not installed", hint: "npm install -g pi", credentials: [] },

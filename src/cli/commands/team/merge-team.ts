@@ -6,6 +6,7 @@ import { shortId } from "../../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../../protocol/json/records.ts";
 import { configuredTurn } from "../../../protocol/api/turn-options.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
+import { guardedText } from "../../../protocol/worktree/guarded-text.ts";
 import type { TeamDiff } from "../../../protocol/team/views.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";
@@ -31,11 +32,12 @@ export async function mergeTeam(args: Args, ctx: CommandContext): Promise<number
   return diff.conflicts.length > 0 ? 1 : 0;
 }
 
-function printDiff({ conflicts, changes, patch }: TeamDiff, args: Args, ctx: CommandContext): void {
+function printDiff({ conflicts, changes, guarded, patch }: TeamDiff, args: Args, ctx: CommandContext): void {
   const style = styleOf(ctx.out);
   if (args.flags["stat"]) ctx.out.write(statText(changes, style));
   else if (patch !== "") ctx.out.write(`${patchText(patch, ctx)}\n${ctx.out.isTty ? statText(changes, style) : ""}`);
   for (const path of conflicts) ctx.err.write(`${styleOf(ctx.err).red("conflict")} ${stripControls(path)}\n`);
+  if (guarded.length > 0) ctx.err.write(`${styleOf(ctx.err).yellow("caution:")} ${stripControls(guardedText(guarded))}\n`);
 }
 
 type MergeDecision = { session: Session; canMerge: boolean; isConfirmed: boolean; canAsk: boolean };

@@ -1,13 +1,15 @@
 // skein export: writes a session's whole tree, for reading or for import elsewhere.
 import { basename, dirname, join } from "node:path";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
-import { resolveLinks } from "../../../kit/files/path-status.ts";
+import { findLinkOutOf, followLinks } from "../../../kit/files/follow-links.ts";
+import { realPath } from "../../../kit/files/path-status.ts";
 import { replaceSafely, writeAll } from "../../../kit/files/safe-file.ts";
 import { redactDeep, redactor, envSecrets } from "../../../kit/text/redact.ts";
 import { withInterrupted } from "../../../protocol/tree/interrupted-nodes.ts";
 import { cutText, decodeUtf8 } from "../../../kit/text/cut-text.ts";
 import type { Api, TreeView } from "../../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
+import { resourceSettings } from "../../../protocol/otlp/otlp-settings.ts";
 import { type Handle, storedIdentifier } from "../../../protocol/tree/handle.ts";
 import type { ImageData, Node } from "../../../protocol/tree/node.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
@@ -21,23 +23,26 @@ import { jsonDocument, jsonlDocument, type ReadOutput } from "../../export/recor
 import { markdownDocument, textDocument } from "../../export/text.ts";
 import { findSession } from "../../parse/find-session.ts";
 
-const formats = ["text", "md", "html", "json", "jsonl"] as const;
+const formats = ["text", "md", "html", "json", "jsonl", "atif", "otlp"] as const;
 export type ExportFormat = (typeof formats)[number];
 
 export const exportCommand: Command = {
   name: "export",
   summary: "export a session's whole tree as text, Markdown, a web page or JSON",
-  usage: "[session] [--format text|md|html|json|jsonl] [--redact] [--whole] [--output file]",
+  usage: "[session] [--format text|md|html|json|jsonl|atif|otlp] [--redact] [--whole] [--output file]",
   positionals: { min: 0, max: 1 },
   flags: [
-    { name: "format", value: "format", choices: formats, summary: "text (default), md, html, json or jsonl" },
+    { name: "format", value: "format", choices: formats, summary: "text (default), md, html, json, jsonl, atif or otlp" },
     { name: "redact", summary: "remove keys, tokens, passwords, e-mail addresses and home directories" },
     { name: "whole", summary: "include big outputs in full, not only their beginning and end (jsonl always does)" },
     { name: "output", short: "o", value: "file", summary: "write to this file, readable by you only" },
     jsonFlag,
   ],
   notes: `\`skein import\` reads jsonl back without loss. --redact does not change pictures.
-All other formats end with the file changes that the session's own turns made.
+atif is the Agent Trajectory Interchange Format 1.7, for evaluations: the branch of the
+session, with its sub-sessions inside. import reads it, too. otlp is a trace of
+OpenTelemetry with the same turns.
+The other formats end with the file changes that the session's own turns made.
 Changes by a person or another session are listed as not by this branch.
 
 Examples:
@@ -61,16 +66,31 @@ type ExportOptions = { api: Api; format: ExportFormat; file: string | null; isRe
 export async function writeTree(
   tree: Tree,
   { api, format, file, isRedacted = false, isWhole = false }: ExportOptions,
-  { home, env, out }: CommandContext,
+  { home, env, out, project, version }: CommandContext,
 ): Promise<void> {
   const redact = isRedacted ? redactor({ home, secrets: envSecrets(env) }) : null;
   const maxBytes = isWhole ? null : excerptBytes;
+  const resolve = (handle: Handle) => resolveText(api, handle, { maxBytes, redact });
+  const write = async (pieces: AsyncIterable<string>) => {
+    if (file !== null) return writeFile(file, pieces, [project, tree.session.project, tree.session.directory]);
+    for await (const piece of pieces) out.write(piece);
+  };
+  const show = (session: string) => api.session.show({ session });
+  if (format === "atif") {
+    const { atifDocument } = await import("../../export/interchange/atif.ts");
+    return write(atifDocument(tree.session, { version, show, redact, resolve: isWhole ? resolve : null }));
+  }
+  if (format === "otlp") {
+    const { otlpDocument } = await import("../../export/interchange/otlp.ts");
+    const { withContents, ...resource } = resourceSettings(env);
+    return write(otlpDocument(tree.session, { show, redact, withContents, resource: { ...resource, version } }));
+  }
   const shown = redact === null ? tree : redactTree(tree, redact);
   const document: Document = {
     session: shown.session,
     // Programs get the drafts of killed turns apart from the nodes, because those are not stored.
     view: format === "json" || format === "jsonl" ? shown.view : withInterrupted(shown.view),
-    resolve: (handle) => resolveText(api, handle, { maxBytes, redact }),
+    resolve,
     // `import` reads jsonl back, and the changes belong to this machine's records.
     files:
       format === "jsonl"
@@ -84,8 +104,7 @@ export async function writeTree(
     json: jsonDocument,
     jsonl: (input: Document) => jsonlDocument(input, outputReader(api, redact)),
   }[format](document);
-  if (file !== null) await writeFile(file, pieces);
-  else for await (const piece of pieces) out.write(piece);
+  await write(pieces);
 }
 
 const excerptBytes = 64 * 1024;
@@ -142,10 +161,21 @@ function outputReader(api: Api, redact: Redact | null): ReadOutput {
   };
 }
 
-/** A failure keeps the existing file. */
-async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
+/** A failure keeps the existing file. `projects` are directories where tools can write. */
+export async function writeFile(
+  path: string,
+  pieces: AsyncIterable<string> | Iterable<string>,
+  projects: readonly string[],
+): Promise<void> {
+  const followed = followLinks(dirname(path));
+  const roots = projects.flatMap((directory) => realPath(directory) ?? []);
+  const link = followed === null ? undefined : findLinkOutOf(roots, followed);
+  if (link !== undefined)
+    throw new Fault("file-unwritable", `${link} is a symbolic link to ${followed?.path}, in a directory where tools can write`, {
+      hint: `if you made the link, name its target instead: ${followed?.path}`,
+    });
   try {
-    await replaceSafely(join(resolveLinks(dirname(path)), basename(path)), async (file) => {
+    await replaceSafely(join(followed?.path ?? dirname(path), basename(path)), async (file) => {
       for await (const piece of pieces) writeAll(file, piece);
     });
   } catch (error) {

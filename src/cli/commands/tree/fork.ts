@@ -1,4 +1,5 @@
 // skein fork: starts a branch of a session, which becomes the project's current session.
+import { shellQuote } from "../../../kit/text/shell-quote.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { homeProject } from "../../../protocol/tree/turn.ts";
 import { printableLabel } from "../../print/session-label.ts";
@@ -27,6 +28,8 @@ current one, unless it belongs to another project; the old one keeps its tip. Fi
     const isHere = homeProject(forked) === ctx.project;
     if (isHere) await api.session.use({ session: forked.id, directory: ctx.cwd });
     const currentText = isHere ? "which is now the current session" : `in its own project ${stripControls(homeProject(forked))}`;
+    // A name is looked up in its own project first, so the name of a session of another project can mean another session here.
+    const isNamedHere = session.name !== null && homeProject(session) === ctx.project;
     const isNewWorktree = forked.worktree !== undefined && forked.worktree.name !== session.worktree?.name;
     return {
       json: forked,
@@ -35,7 +38,7 @@ current one, unless it belongs to another project; the old one keeps its tip. Fi
         style.dim(
           (isNewWorktree ? `it works in worktree ${forked.worktree?.name}: ${stripControls(forked.directory)}\n` : "") +
             (isHere
-              ? `back to the old one: skein use ${shortId(session.id)}\n`
+              ? `back to the old one: skein use ${isNamedHere ? shellQuote(stripControls(session.name!)) : shortId(session.id)}\n`
               : `continue it: skein run --session ${shortId(forked.id)} "..."\n`),
         ),
     };

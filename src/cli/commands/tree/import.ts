@@ -17,7 +17,7 @@ import { findTranscripts, transcriptAgents, type AgentTranscript } from "./agent
 
 export const importCommand = reportCommand({
   name: "import",
-  summary: "import a transcript of skein, claude, codex, gemini or pi",
+  summary: "import a transcript of skein or another agent, or an ATIF trajectory",
   usage: "<file> | claude|codex|gemini|pi [--format name] [--name name] [--json]",
   positionals: { min: 1, max: 1 },
   flags: [
@@ -31,6 +31,7 @@ again adds only its new nodes. The agents store their transcripts here:
   codex    ~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl
   gemini   ~/.gemini/tmp/<project>/chats/session-*.jsonl
   pi       ~/.pi/agent/sessions/<directory>/*.jsonl
+Trajectories of Harbor, Devin and others (ATIF 1.0 to 1.7) are one JSON file each.
 
 The native agent continues the session: skein run --session <name> "continue".`,
   async report({ positionals: [wanted = ""], flags }, ctx) {

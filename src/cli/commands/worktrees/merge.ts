@@ -3,6 +3,7 @@ import { pluralize } from "../../../kit/text/cut-text.ts";
 import type { Api } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { shellQuote } from "../../../kit/text/shell-quote.ts";
+import { guardedText } from "../../../protocol/worktree/guarded-text.ts";
 import type { WorktreeDiff } from "../../../protocol/schema/worktrees.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonFlag } from "../../parse/args.ts";
@@ -27,6 +28,8 @@ made in the project since, committed or not, are kept. If you changed the same l
 nothing is merged: --update brings your version into the worktree, with both sides in
 the files that conflict. Resolve them there, by hand or with the agent, and merge again.
 
+Files that your git runs or obeys, such as hooks, need your answer: --yes refuses them.
+
 merge writes files only. It makes no commit, and your index stays as it is. The worktree
 stays too, for more work: \`skein worktrees clean\` removes it.
 
@@ -45,20 +48,24 @@ async function runMerge(args: Args, ctx: CommandContext): Promise<number> {
   if (!isJson) printDiff(diff, args, ctx);
   const hasWork = diff.conflicts.length === 0 && diff.changes.length > 0;
   const canAsk = !isJson && ctx.stdin.isTty && ctx.out.isTty;
+  const isGuarded = diff.guarded.length > 0;
+  if (yes && hasWork && isGuarded)
+    throw new Fault("usage", `nothing was merged: ${guardedText(diff.guarded)}`, { hint: "leave --yes out, look at them, and confirm" });
   const isConfirmed = hasWork && !dryRun && (yes || (canAsk && (await confirm(ctx, "Merge this into the project?"))));
   // Without a change in the project it only records that the worktree is merged.
   const merges = isConfirmed || (!dryRun && diff.conflicts.length === 0 && diff.changes.length === 0);
-  if (merges) await api.worktree.merge({ ...target, expected: { now: diff.now, work: diff.work } });
+  if (merges) await api.worktree.merge({ ...target, expected: { now: diff.now, work: diff.work }, guarded: isGuarded });
   if (isJson) ctx.out.write(jsonText({ ...diff, merged: isConfirmed }));
   else ctx.err.write(outcomeText(diff, { isConfirmed, needsYes: hasWork && !dryRun && !canAsk }));
   return diff.conflicts.length > 0 || (hasWork && !dryRun && !isConfirmed && !canAsk) ? 1 : 0;
 }
 
-function printDiff({ conflicts, changes, patch, problem }: WorktreeDiff, args: Args, ctx: CommandContext): void {
+function printDiff({ conflicts, changes, guarded, patch, problem }: WorktreeDiff, args: Args, ctx: CommandContext): void {
   if (args.flags["stat"]) ctx.out.write(statText(changes, styleOf(ctx.out)));
   else if (patch !== "") ctx.out.write(`${patchText(patch, ctx)}\n${ctx.out.isTty ? statText(changes, styleOf(ctx.out)) : ""}`);
   const style = styleOf(ctx.err);
   for (const path of conflicts) ctx.err.write(`${style.red("conflict")} ${stripControls(path)}\n`);
+  if (guarded.length > 0) ctx.err.write(`${style.yellow("caution:")} ${stripControls(guardedText(guarded))}\n`);
   if (problem !== null) ctx.err.write(`${style.yellow("problem:")} ${stripControls(problem)}\n`);
 }
 

@@ -22,6 +22,9 @@ export const inDirectory = { directory: is.path };
 /** A parameter that callers in this process may leave out. */
 export const optionalFlag = is.falseByDefault.optional();
 
+/** A limit that callers in this process may leave out. */
+export const optionalLimit = is.countOrNull.default(null).optional();
+
 export function limitUpTo(max: number, defaultValue: number) {
   return z.number().int().min(1).max(max).default(defaultValue);
 }

@@ -4,7 +4,7 @@ import * as is from "../fields.ts";
 import { branchComparison, branchFiles, description, plan, purgeReport, sessionView, treeView, undoReport } from "../results.ts";
 import { node, session } from "../tree.ts";
 import { worktreeRequest } from "../worktrees.ts";
-import { inDirectory, inSession, nothing, optionalFlag, type Method } from "./method.ts";
+import { inDirectory, inSession, nothing, optionalFlag, optionalLimit, type Method } from "./method.ts";
 
 const find = z
   .discriminatedUnion("by", [
@@ -48,15 +48,16 @@ export const sessionMethods = {
     summary: "Lists sessions, the latest first; `project` null means all projects.",
   },
   "session.tree": {
-    params: { ...inSession, archived: optionalFlag },
+    params: { ...inSession, archived: optionalFlag, brief: optionalFlag },
     result: treeView,
-    summary: "Returns the tree of a session: all nodes, sessions and turns. Archived sessions only with `archived`.",
+    summary:
+      "Returns the tree of a session: all nodes, sessions and turns. Archived sessions only with `archived`. With `brief`, long texts of nodes are cut.",
   },
   "session.show": {
-    params: inSession,
+    params: { ...inSession, maxChars: optionalLimit },
     result: sessionView,
     summary:
-      "Returns the state of a session at one moment: its path and turns, its sub-sessions (`spawned`) and their usage (`below`), open questions, queued messages, and the open turn with its drafts (`open`, also if its process has exited). `turn.watch` continues after its `seq`.",
+      "Returns the state of a session at one moment: its path and turns, its sub-sessions (`spawned`) and their usage (`below`), open questions, queued messages, and the open turn with its drafts (`open`, also if its process has exited). `turn.watch` continues after its `seq`. `max_chars` limits the JSON of its nodes: the first ones are left out, and longer texts are cut.",
   },
   "session.leaves": { params: inSession, result: z.array(node), summary: "Returns the last node of every branch of its tree." },
   "session.find": {

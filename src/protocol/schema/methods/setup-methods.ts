@@ -9,6 +9,7 @@ import {
   configEntry,
   configPaths,
   doctorReport,
+  fleetSetup,
   hookTest,
   knownLimit,
   mcpServerInfo,
@@ -22,7 +23,8 @@ import {
   trustState,
   vendorAuth,
 } from "../setup.ts";
-import { inDirectory, optionalFlag, type Method } from "./method.ts";
+import { usagePoint, usageStep } from "../views/usage-views.ts";
+import { inDirectory, nothing, optionalFlag, type Method } from "./method.ts";
 
 export const setupMethods = {
   "agents.list": { params: {}, result: z.array(agentInfo), summary: "Lists the agents that can take a turn here." },
@@ -84,6 +86,21 @@ export const setupMethods = {
     result: mcpTrial,
     summary: "Starts an MCP server in the sandbox and calls one of its tools; without `tool`, it lists them.",
   },
+  "mcp.startLogin": {
+    params: { name: is.name, redirectUrl: is.name },
+    result: is.fields({ url: z.string() }),
+    summary: "Begins a sign-in to an MCP server with a URL. The user opens the address; the server then calls `redirect_url` with a code.",
+  },
+  "mcp.finishLogin": {
+    params: { name: is.name, code: is.text, state: is.text },
+    result: nothing,
+    summary: "Exchanges the code for tokens, which skein stores in its data directory.",
+  },
+  "mcp.logout": {
+    params: { name: is.name },
+    result: is.fields({ wasSignedIn: z.boolean() }),
+    summary: "Deletes the tokens of an MCP server from this machine.",
+  },
   "trust.show": { params: inDirectory, result: trustState, summary: "Returns whether the project's own files may widen permissions." },
   "trust.grant": { params: inDirectory, result: trustState, summary: "Trusts the project's files." },
   "trust.revoke": { params: inDirectory, result: trustState, summary: "Withdraws the trust." },
@@ -91,6 +108,18 @@ export const setupMethods = {
     params: { by: z.enum(["day", "agent", "model", "project"]).default("day"), project: is.pathOrNull },
     result: z.array(usageEntry),
     summary: "Sums usage and cost of all turns.",
+  },
+  "usage.series": {
+    params: {
+      by: z.enum(["agent", "model", "project"]).default("agent"),
+      step: usageStep.default("day"),
+      since: is.time.nullable().prefault(null),
+      zone: is.line(100).refine(isTimeZone, "must be a time zone such as Europe/Berlin").nullable().default(null),
+      project: is.pathOrNull,
+    },
+    result: z.array(usagePoint),
+    summary:
+      "Sums usage and cost of turns over time, the oldest step first. A turn counts where it started. `zone` decides where a day begins; null is the zone of the machine.",
   },
   "limits.list": {
     params: {},
@@ -107,6 +136,11 @@ export const setupMethods = {
     result: z.array(hookTest),
     summary: "Runs the user's hooks, or one of them, once with a sample record.",
   },
+  "fleet.setup": {
+    params: {},
+    result: fleetSetup,
+    summary: "Brings the tables of the fleet's database to this version. It changes nothing if they are.",
+  },
   "doctor.check": { params: {}, result: doctorReport, summary: "Checks which parts of skein work on this machine." },
   "doctor.tryAgents": {
     params: {},
@@ -119,3 +153,11 @@ export const setupMethods = {
     summary: "Returns the state of this process: version, start time and number of running turns.",
   },
 } satisfies Record<string, Method>;
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}

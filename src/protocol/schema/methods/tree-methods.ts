@@ -15,15 +15,16 @@ import {
   tokenCount,
 } from "../results.ts";
 import { handle, node } from "../tree.ts";
-import { blameReport } from "../views/blame-views.ts";
-import { inDirectory, inSession, limitUpTo, nothing, type Method } from "./method.ts";
+import { blameReport, writtenNotes } from "../views/blame-views.ts";
+import { inDirectory, inSession, limitUpTo, nothing, optionalLimit, type Method } from "./method.ts";
 
 export const treeMethods = {
   "node.find": { params: { wanted: is.name }, result: node, summary: "Finds a node by id or the end of one." },
   "node.path": {
-    params: { node: is.name },
+    params: { node: is.name, maxChars: optionalLimit },
     result: z.array(node),
-    summary: "Returns the nodes from the root to this one. The last but one is its parent.",
+    summary:
+      "Returns the nodes from the root to this one. The last but one is its parent. `max_chars` limits their JSON: the first ones are left out, and longer texts are cut.",
   },
   "node.children": { params: { node: is.name }, result: z.array(node), summary: "Returns the children of a node, the oldest first." },
   "node.add": { params: { ...inSession, text: is.text }, result: node, summary: "Adds a user message. No turn starts." },
@@ -107,6 +108,12 @@ export const treeMethods = {
     result: blameReport,
     summary:
       "Returns the lines of a file with the turns that wrote them, now or at a node or a session's tip. `from` and `to` select lines.",
+  },
+  "files.writeNotes": {
+    params: { path: is.line(4_096), ...inDirectory },
+    result: writtenNotes,
+    summary:
+      "Writes the turns that wrote a file's lines at HEAD into the notes of their commits (`refs/notes/ai` of the project's repository), in git-ai's format.",
   },
   "files.planRestore": {
     params: { to: is.name, ...inDirectory },

@@ -23,10 +23,12 @@ export const worktreeMethods = {
       ...ofWorktree,
       /** `now` and `work` of the shown difference. The merge is refused if the files are others by now. */
       expected: is.fields({ now: is.name, work: is.name }).nullable().default(null),
+      /** Whether files that the user's git runs or obeys may change. A person must have seen them. */
+      guarded: is.falseByDefault,
     },
     result: worktreeMerge,
     summary:
-      "Merges the work of a session's worktree into the project's files, also beside uncommitted changes. Changes nothing on a conflict. The worktree stays.",
+      "Merges the work of a session's worktree into the project's files, also beside uncommitted changes. Changes nothing on a conflict, and without `guarded` nothing if the user's git runs or obeys a changed file. The worktree stays.",
   },
   "worktree.update": {
     params: ofWorktree,

@@ -72,6 +72,7 @@ export const raceAdoption = fields({
   race: z.string(),
   changes: z.array(fileChange),
   conflicts: texts.describe("paths; with any of them nothing is adopted"),
+  guarded: texts.describe("changed files that the user's git runs or obeys; with any of them nothing is adopted"),
   problems: texts.describe("conclusions that could not be added, with the reason"),
   adopted: z.boolean(),
 }).meta({ id: "Adoption" });

@@ -29,3 +29,20 @@ export const blameReport = fields({
   lines: z.array(blamedLine),
 });
 export type BlameReport = z.output<typeof blameReport>;
+
+export const writtenNotes = fields({
+  project: z.string(),
+  path: z.string().describe("relative to the project"),
+  commits: z
+    .array(
+      fields({
+        commit: z.string(),
+        lines: count.describe("lines at HEAD that the commit added and an agent wrote"),
+        turns: z.array(id),
+        isChanged: z.boolean().describe("false: the note was the same already"),
+      }),
+    )
+    .describe("the commits with lines of agents"),
+  otherLines: count.describe("lines not by an agent, or not certain: they are in no note"),
+}).meta({ id: "Written notes" });
+export type WrittenNotes = z.output<typeof writtenNotes>;

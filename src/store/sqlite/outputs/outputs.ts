@@ -165,7 +165,7 @@ export class StoredOutput implements OutputSink {
 }
 
 /** Holds the last bytes of a stream. */
-class RingBuffer {
+export class RingBuffer {
   readonly #ring: Uint8Array;
   #position = 0;
   #total = 0;
@@ -194,7 +194,7 @@ class RingBuffer {
 }
 
 /** The largest length up to `limit` that does not cut a character. */
-function wholeCharacters(chunk: Uint8Array, limit: number): number {
+export function wholeCharacters(chunk: Uint8Array, limit: number): number {
   let cut = limit;
   while (cut > 0 && limit - cut < 3 && isContinuation(chunk[cut])) cut -= 1;
   return isContinuation(chunk[cut]) ? limit : cut;

@@ -27,11 +27,15 @@ export function findNode(db: Db, idOrTail: string): Node {
   });
 }
 
+export function path(db: Db, id: string | null): Node[] {
+  return toNodes(db, pathRows(db, id));
+}
+
 /**
  * The nodes of a tree have adjacent row numbers, so a path is read in a few range queries.
  * If many rows of a range belong to other branches, the rest is read parent by parent.
  */
-export function path(db: Db, id: string | null): Node[] {
+export function pathRows(db: Db, id: string | null): NodeRow[] {
   if (id === null) return [];
   const [tip] = db.values<NodeRow>`${selectNodes} where c.id = ${id}`;
   if (!tip) throw new Fault("node-unknown", `there is no node ${id}`);
@@ -52,11 +56,23 @@ export function path(db: Db, id: string | null): Node[] {
       break;
     }
   }
-  return toNodes(db, rows.toReversed());
+  return rows.toReversed();
 }
 
 export function sessionPath(db: Db, session: string): Node[] {
   return path(db, sessionRow(db, session).tip_id);
+}
+
+/** Reads node by node from the tip: a long session has few nodes after its last answer. */
+export function sessionPathEnd(db: Db, session: string): Node[] {
+  const nodes: Node[] = [];
+  for (let id = sessionRow(db, session).tip_id; id !== null; id = nodes[0]!.parent) {
+    const next = node(db, id);
+    if (next === null) throw pathBroken();
+    nodes.unshift(next);
+    if (next.author === "agent") break;
+  }
+  return nodes;
 }
 
 function ancestors(db: Db, from: number): NodeRow[] {
@@ -65,7 +81,11 @@ function ancestors(db: Db, from: number): NodeRow[] {
       ${selectNodes} where c.n = ${from} union all select ${nodeColumns} from path join nodes c on c.n = path.parent and c.n < path.n
     ) select * from path`;
   if (rows.at(-1)?.[1] === null) return rows;
-  throw new Fault("store-broken", "the path of a node ends before its root", { hint: "`skein verify` lists the damage" });
+  throw pathBroken();
+}
+
+function pathBroken(): Fault {
+  return new Fault("store-broken", "the path of a node ends before its root", { hint: "`skein verify` lists the damage" });
 }
 
 export function children(db: Db, id: string): Node[] {
@@ -84,4 +104,11 @@ export function sessionNodes(db: Db, session: string, afterSeq = 0): Node[] {
     select ${nodeColumns} from events e join nodes c on c.n = e.node
     where e.session = ${sessionRow(db, session).n} and e.seq > ${afterSeq} order by e.seq`;
   return toNodes(db, rows);
+}
+
+export function sessionNodesFrom(db: Db, session: string, node: string): Node[] {
+  const { n } = sessionRow(db, session);
+  const event = db.row<{ seq: number }>`
+    select seq from events where session = ${n} and node = (select n from nodes where id = ${node}) order by seq desc limit 1`;
+  return sessionNodes(db, session, event === null ? 0 : event.seq - 1);
 }

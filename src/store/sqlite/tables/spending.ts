@@ -1,8 +1,9 @@
 // Sums tokens and cost over turns: of sessions with their sub-sessions, of a budget, and for the bill.
-import type { UsageEntry, UsageKey } from "../../../protocol/api/api.ts";
+import type { UsageEntry, UsageKey, UsageSeriesParams } from "../../../protocol/api/api.ts";
+import type { UsagePoint } from "../../../protocol/schema/views/usage-views.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import type { Turn } from "../../../protocol/tree/turn.ts";
-import { addSpent, countedTokens, type Spent } from "../../../protocol/tree/usage.ts";
+import { addSpent, countedTokens, quarterHourMs, type Spent } from "../../../protocol/tree/usage.ts";
 import type { NewTurn } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { inProject } from "../rows/session-row.ts";
@@ -71,18 +72,35 @@ const usageKeys: Record<UsageKey, Sql> = {
   project: sql`coalesce(s.worktree ->> '$.project', s.project)`,
 };
 
+export type BillRow = SpentRow & { key: string; turns: number; unpriced_turns: number };
+
 /** The bill by day, agent, model or project. `unpriced` counts the turns with a request of unknown price. */
 export function usage(db: Db, by: UsageKey, project: string | null): UsageEntry[] {
-  const rows = db.rows<SpentRow & { key: string; turns: number; unpriced_turns: number }>`
-    select ${usageKeys[by]} as key, count(*) as turns, sum(t.unpriced > 0) as unpriced_turns, ${spentSums}
+  const rows = db.rows<BillRow>`
+    select ${usageKeys[by]} as key, ${billSums}
     from turns t join sessions s on s.n = t.session where ${inProject(project)}
     group by 1 order by ${by === "day" ? sql`1 desc` : sql`cost_usd desc, turns desc, 1`}`;
-  return rows.map((row) => ({
+  return rows.map(toEntry);
+}
+
+/** The bill of each quarter of an hour, the oldest first. */
+export function usageSeries(db: Db, { by, since, project }: Pick<UsageSeriesParams, "by" | "since" | "project">): UsagePoint[] {
+  const rows = db.rows<BillRow & { at: number }>`
+    select ${usageKeys[by]} as key, t.started_at / ${quarterHourMs} * ${quarterHourMs} as at, ${billSums}
+    from turns t join sessions s on s.n = t.session where ${inProject(project)} and t.started_at >= ${since ?? 0}
+    group by 2, 1 order by 2, 1`;
+  return rows.map((row) => ({ at: row.at, ...toEntry(row) }));
+}
+
+const billSums = sql`count(*) as turns, sum(t.unpriced > 0) as unpriced_turns, ${spentSums}`;
+
+export function toEntry(row: BillRow): UsageEntry {
+  return {
     key: row.key,
     turns: row.turns,
     usage: toSpent(row).usage,
     costUsd: row.cost_usd,
     ...(row.unpriced > 0 ? { costIsPartial: true as const } : {}),
     unpriced: row.unpriced_turns,
-  }));
+  };
 }

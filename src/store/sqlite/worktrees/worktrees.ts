@@ -7,7 +7,7 @@ import type { Db } from "../db.ts";
 import { assignments, type Columns, columnsAndValues, readFields, type RowOf, toColumns } from "../rows/columns.ts";
 import { selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
 
-const worktreeColumns = {
+export const worktreeColumns = {
   project: { column: "project" },
   name: { column: "name" },
   directory: { column: "directory" },
@@ -23,7 +23,7 @@ const worktreeColumns = {
   merging: { column: "merging", isJson: true },
 } as const satisfies Columns<keyof WorktreeRecord>;
 
-type WorktreeRow = RowOf<WorktreeRecord, typeof worktreeColumns>;
+export type WorktreeRow = RowOf<WorktreeRecord, typeof worktreeColumns>;
 
 export function worktree(db: Db, project: string, name: string): WorktreeRecord | null {
   const row = db.row<WorktreeRow>`select * from worktrees where project = ${project} and name = ${name}`;
@@ -70,6 +70,6 @@ export function worktreeSessions(db: Db, { project, name }: WorktreeKey): Sessio
   return rows.map(toSession);
 }
 
-function toRecord(row: WorktreeRow): WorktreeRecord {
+export function toRecord(row: WorktreeRow): WorktreeRecord {
   return readFields<WorktreeRecord, typeof worktreeColumns>(worktreeColumns, row);
 }

@@ -1,6 +1,7 @@
 // Shown without a login: how to get a link, and a field for the password of `--token-file`.
 import { useState } from "preact/hooks";
 import { logIn } from "../connection/login.ts";
+import { Logo } from "./logo.tsx";
 import { Problem } from "./action.tsx";
 
 export function LoginForm({ problem }: { problem: string | null }) {
@@ -13,7 +14,7 @@ export function LoginForm({ problem }: { problem: string | null }) {
   };
   return (
     <main class="login">
-      <img src="icon.svg" alt="" width="48" height="48" />
+      <Logo size={48} />
       <h1>skein</h1>
       <p>
         This browser is not logged in. Run <code>skein web</code> in a terminal and open the link that it prints.

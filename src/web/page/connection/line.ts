@@ -4,12 +4,13 @@ import type { Api } from "../../../protocol/api/api.ts";
 import { createStore, type Store } from "../state/store.ts";
 import { storedKey } from "./login.ts";
 import { followingApi } from "./following-api.ts";
+import { proveServer } from "./prove-server.ts";
 import { openSocket, type OpenSocket } from "./open-socket.ts";
 
 export type LineState =
   | { status: "connecting" | "online" }
   /** `since` is the time of the loss. What the page shows is from then. */
-  | { status: "offline"; since: number; attempts: number }
+  | { status: "offline"; since: number; attempts: number; isOtherProgram: boolean }
   | { status: "logged-out" }
   /** The hub is of another version, and the page must be loaded again. */
   | { status: "outdated" };
@@ -20,6 +21,8 @@ export type Line = {
   api: Api;
   /** An Api with the configuration of a directory's project, for calls that start work there. */
   apiIn: (directory: string) => Promise<Api>;
+  /** Resolves when the server has proven to be the hub of this login, also if its page is of another version. */
+  whenProven: () => Promise<void>;
   /** Resolves when the line is open. */
   whenOnline: () => Promise<void>;
 };
@@ -33,20 +36,26 @@ export function createLine(version: string): Line {
   const state = createStore<LineState>({ status: "connecting" });
   let socket: OpenSocket | null = null;
   let opened = Promise.withResolvers<OpenSocket>();
+  let proven = Promise.withResolvers<void>();
   let retryNow: () => void = () => {};
 
   const connect = async (): Promise<void> => {
     for (let attempts = 1; ; attempts += 1) {
       const key = storedKey();
       if (key === null) return state.set({ status: "logged-out" });
+      const proof = await proveServer().catch(() => "silent" as const);
+      if (proof === "proven") proven.resolve();
+      if (proof === "unknown") return state.set({ status: "logged-out" });
       try {
+        if (proof !== "proven") throw new Error("no connection");
         socket = await openSocket({ key, client: `skein page ${version}` });
         break;
       } catch {
-        const why = await reasonOfRefusal(version);
+        const why = proof === "proven" ? await reasonOfRefusal(version) : null;
         if (why !== null) return state.set({ status: why });
         const before = state.get();
-        state.set({ status: "offline", since: before.status === "offline" ? before.since : Date.now(), attempts });
+        const since = before.status === "offline" ? before.since : Date.now();
+        state.set({ status: "offline", since, attempts, isOtherProgram: proof === "refused" });
         await pause(Math.min(retryMs.first * 2 ** Math.min(attempts - 1, 10), retryMs.most), (wake) => (retryNow = wake));
       }
     }
@@ -57,7 +66,8 @@ export function createLine(version: string): Line {
     void socket.closed.then(() => {
       socket = null;
       opened = Promise.withResolvers();
-      state.set({ status: "offline", since: Date.now(), attempts: 0 });
+      proven = Promise.withResolvers();
+      state.set({ status: "offline", since: Date.now(), attempts: 0, isOtherProgram: false });
       void connect();
     });
   };
@@ -76,6 +86,7 @@ export function createLine(version: string): Line {
     state,
     api: followingApi(async () => (await opened.promise).api),
     apiIn: directoryApis(version),
+    whenProven: () => proven.promise,
     whenOnline: async () => void (await opened.promise),
   };
 }
@@ -125,7 +136,7 @@ function directoryApis(version: string): (directory: string) => Promise<Api> {
   return async (directory) => {
     const known = sockets.get(directory);
     if (known !== undefined) return (await known).api;
-    const created = openSocket({ key: storedKey() ?? "", client: `skein page ${version}`, directory });
+    const created = openForDirectory(version, directory);
     sockets.set(directory, created);
     const forget = () => sockets.delete(directory);
     created.then(
@@ -140,6 +151,11 @@ function directoryApis(version: string): (directory: string) => Promise<Api> {
     );
     return (await created).api;
   };
+}
+
+async function openForDirectory(version: string, directory: string): Promise<OpenSocket> {
+  if ((await proveServer()) !== "proven") throw new Error("this address is not that of the hub of this login");
+  return openSocket({ key: storedKey() ?? "", client: `skein page ${version}`, directory });
 }
 
 function pause(ms: number, onWake: (wake: () => void) => void = () => {}): Promise<void> {

@@ -8,7 +8,7 @@ import type { Session, Turn } from "../../../protocol/tree/turn.ts";
 import { addSpent, toCost } from "../../../protocol/tree/usage.ts";
 import type { Line } from "../connection/line.ts";
 import { createStore, type Store } from "./store.ts";
-import { emptyTranscript, transcriptOf, withEvent, withoutLive, type Transcript } from "./transcript.ts";
+import { emptyTranscript, transcriptOf, withEarlierBlocks, withEvent, withoutLive, type Transcript } from "./transcript.ts";
 
 export type SessionState = {
   status: "loading" | "live" | "behind" | "failed";
@@ -18,10 +18,14 @@ export type SessionState = {
   transcript: Transcript;
   /** The open turn; null if nothing runs. */
   turn: Turn | null;
+  /** The turn whose process has ended without an end of the turn; null if there is none. */
+  interrupted: Turn | null;
   isPaused: boolean;
   asks: readonly Ask[];
   queue: readonly QueuedInput[];
   pending: readonly PendingTurn[];
+  /** The last node of the path that is not loaded; null if all are. */
+  earlier: string | null;
   /** Turns of the path, the latest last. */
   turns: readonly Turn[];
 };
@@ -32,6 +36,8 @@ export type FollowedSession = {
   refreshPending: () => Promise<void>;
   /** Reads the whole session again, for example after its tip was moved. */
   reload: () => void;
+  /** Loads more of the beginning of a long conversation. */
+  loadEarlier: () => Promise<void>;
   stop: () => void;
 };
 
@@ -42,10 +48,12 @@ const initial: SessionState = {
   seq: 0,
   transcript: emptyTranscript,
   turn: null,
+  interrupted: null,
   isPaused: false,
   asks: [],
   queue: [],
   pending: [],
+  earlier: null,
   turns: [],
 };
 
@@ -94,22 +102,57 @@ export function followSession(line: Line, id: string): FollowedSession {
     }
   };
   void loop();
+  const loadMore = async (): Promise<void> => {
+    const { session } = current;
+    const loaded = await loadEarlier(line, current);
+    if (loaded === null || current.session?.id !== session?.id) return;
+    current = { ...current, earlier: loaded.earlier, transcript: withEarlierBlocks(current.transcript, loaded.transcript.settled) };
+    publish();
+  };
+  const reload = () => {
+    current = { ...current, session: null };
+    endFeed();
+  };
+  const ownerTimer = setInterval(() => void isOwnerGone(line, current.turn).then((isGone) => isGone && !isStopped && reload()), ownerMs);
   return {
     state,
     refreshPending,
     stop: () => {
       isStopped = true;
+      clearInterval(ownerTimer);
       endFeed();
     },
-    reload: () => {
-      current = { ...current, session: null };
-      endFeed();
-    },
+    reload,
+    loadEarlier: loadMore,
   };
 }
 
+/** Longer conversations are loaded from their end. A frame of the hub has at most 16 MB. */
+const shownChars = 6_000_000;
+
+async function loadEarlier(line: Line, { earlier, turns }: SessionState): Promise<Earlier | null> {
+  if (earlier === null) return null;
+  const nodes = await line.api.node.path({ node: earlier, maxChars: shownChars });
+  return { transcript: transcriptOf({ nodes, turns }), earlier: nodes[0]?.parent ?? null };
+}
+
+type Earlier = Pick<SessionState, "transcript" | "earlier">;
+
+const ownerMs = 4_000;
+
+/** Whether the process of a turn was killed. It sends no event then, so the page asks while a turn runs. */
+async function isOwnerGone(line: Line, turn: Turn | null): Promise<boolean> {
+  if (turn === null || document.visibilityState !== "visible" || line.state.get().status !== "online") return false;
+  try {
+    const turns = await line.api.turn.list({ endedSince: null });
+    return turns.some((info) => info.turn.id === turn.id && info.state === "interrupted");
+  } catch {
+    return false; // The line was lost; it is asked again.
+  }
+}
+
 async function loadSession(line: Line, id: string): Promise<SessionState> {
-  const { session, seq, nodes, turns, asks, queue, pending, open } = await line.api.session.show({ session: id });
+  const { session, seq, nodes, turns, asks, queue, pending, open } = await line.api.session.show({ session: id, maxChars: shownChars });
   const turn = open === null ? null : (turns.find((each) => each.id === open.turn) ?? null);
   return {
     ...initial,
@@ -117,10 +160,12 @@ async function loadSession(line: Line, id: string): Promise<SessionState> {
     seq,
     transcript: transcriptOf({ nodes, turns }),
     turn: open?.state === "interrupted" ? null : turn,
+    interrupted: open?.state === "interrupted" ? turn : null,
     isPaused: open?.state === "paused",
     asks,
     queue,
     pending,
+    earlier: nodes[0]?.parent ?? null,
     turns,
   };
 }
@@ -138,6 +183,7 @@ function applyEvent(state: SessionState, event: Event): SessionState {
         ...next,
         session: hasMoved ? null : event.session,
         turn: event.turn,
+        interrupted: null,
         turns: [...next.turns, event.turn],
         pending: next.pending.filter(({ id }) => id !== event.turnId),
       };

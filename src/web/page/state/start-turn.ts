@@ -10,8 +10,17 @@ export type Message = {
   images: { mime: string; base64: string }[];
 };
 
-export async function startTurn(api: Api, session: string, message: Message): Promise<void> {
-  const feed = api.turn.start(turnParams(session, message))[Symbol.asyncIterator]();
+export function startTurn(api: Api, session: string, message: Message): Promise<void> {
+  return untilStarted(api, turnParams(session, message));
+}
+
+/** Continues an interrupted turn. */
+export function continueTurn(api: Api, session: string): Promise<void> {
+  return untilStarted(api, { session, prompt: null, asks: { how: "wait", limitMs: null } } as unknown as TurnStartParams);
+}
+
+async function untilStarted(api: Api, params: TurnStartParams): Promise<void> {
+  const feed = api.turn.start(params)[Symbol.asyncIterator]();
   for (let item = await feed.next(); !item.done; item = await feed.next()) if (item.value.type === "turn.started") break;
   // The turn runs to its end without this reader.
   await feed.return?.();

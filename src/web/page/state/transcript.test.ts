@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import type { Event } from "../../../protocol/tree/event.ts";
 import type { Node, Part } from "../../../protocol/tree/node.ts";
 import type { Turn } from "../../../protocol/tree/turn.ts";
-import { emptyTranscript, transcriptOf, withEvent, withoutLive, type Transcript } from "./transcript.ts";
+import { emptyTranscript, transcriptOf, withEarlierBlocks, withEvent, withoutLive, type Transcript } from "./transcript.ts";
 
 const turn = {
   id: "t1",
@@ -98,4 +98,13 @@ test("5,000 deltas of one answer are added without copying the transcript", () =
   for (let count = 0; count < 5_000; count += 1) transcript = withEvent(transcript, transient({ type: "text.delta", text: "word " }));
   expect(transcript.settled).toBe(settled);
   expect(transcript.live).toHaveLength(1);
+});
+
+test("earlier blocks come first, and a result finds its call among them", () => {
+  const whole = transcriptOf({ nodes, turns: [turn] });
+  for (let cut = 1; cut < nodes.length; cut += 1) {
+    const end = transcriptOf({ nodes: nodes.slice(cut), turns: [turn] });
+    const older = transcriptOf({ nodes: nodes.slice(0, cut), turns: [turn] });
+    expect(withEarlierBlocks(end, older.settled).settled).toEqual(whole.settled);
+  }
 });

@@ -55,6 +55,22 @@ export function withoutLive(transcript: Transcript): Transcript {
   return { ...transcript, live: [] };
 }
 
+/** Puts older blocks before those of a transcript. A result whose call is among the older ones belongs to that call. */
+export function withEarlierBlocks(transcript: Transcript, older: readonly Block[]): Transcript {
+  const calls = new Map(older.flatMap((block) => (block.kind === "tool" ? [[block.id, block]] : [])));
+  const results = new Map<string, ToolBlock>();
+  const rest = transcript.settled.filter((block) => {
+    if (block.kind !== "tool" || block.input !== null || !calls.has(block.id)) return true;
+    results.set(block.id, block);
+    return false;
+  });
+  const joined = older.map((block) => {
+    const result = results.get(block.id);
+    return result === undefined || block.kind !== "tool" ? block : { ...block, output: result.output, result: result.result };
+  });
+  return { ...transcript, settled: [...joined, ...rest] };
+}
+
 export function withEvent(transcript: Transcript, event: Event): Transcript {
   switch (event.type) {
     case "turn.started":

@@ -198,14 +198,42 @@ test("names, tools, files and images of an imported session can't bring scripts,
   }
 });
 
-test("after an update of skein the page loads its new version once and keeps an unsent text", async () => {
+/** A program that listens at the hub's address while the hub is gone, and answers every request. */
+function startOtherProgram(port: number) {
+  const seen: string[] = [];
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port,
+    async fetch(request) {
+      seen.push(`${request.method} ${request.url} ${JSON.stringify([...request.headers])} ${await request.text()}`);
+      return Response.json({ proof: "none", key: "none", build: "another" });
+    },
+  });
+  return { seen, stop: () => server.stop(true) };
+}
+
+test("a program at the hub's address gets no login, and after an update the page loads its new version once", async () => {
   await using opened = await openPage({ steps: [], final: "ok" });
-  const { page, openWeb } = opened;
+  const { page, context, openWeb } = opened;
   await page.getByRole("textbox", { name: "message" }).fill("an unsent text");
   const before = await page.evaluate<number>("performance.timeOrigin");
-  await page.route("**/build.json", (route) => route.fulfill({ json: { build: "another", version: "9.9.9" } }));
-  process.kill((await openWeb()).pid, "SIGKILL");
+  const { pid, port } = await openWeb();
+  process.kill(pid, "SIGKILL");
   await page.locator(".line.offline").waitFor();
+  const [cookie] = await context.cookies();
+  const key = await page.evaluate<string>("Object.entries(localStorage).find(([name]) => name.startsWith('skein-key'))[1]");
+  const other = startOtherProgram(port);
+  try {
+    await page.locator(".banner", { hasText: "Another program answers" }).waitFor({ timeout: 60_000 });
+    await page.getByRole("link", { name: "Numbers" }).click();
+    expect(other.seen.length).toBeGreaterThan(0);
+    expect(other.seen.filter((request) => !request.includes("/proof"))).toEqual([]);
+    for (const secret of [cookie!.value, cookie!.name, key]) expect(other.seen.join("\n")).not.toContain(secret);
+  } finally {
+    await other.stop();
+  }
+  await page.getByRole("link", { name: "Inbox", exact: true }).click();
+  await page.route("**/build.json", (route) => route.fulfill({ json: { build: "another", version: "9.9.9" } }));
   await openWeb();
   // This server still has the old files. So the page is loaded once, and then only says that it is outdated.
   await page.locator(".banner", { hasText: "skein was updated" }).waitFor({ timeout: 30_000 });

@@ -14,6 +14,7 @@ import { useStore } from "../../state/store.ts";
 import { showDirections } from "../../text/plain-text.ts";
 import { clockTime } from "../../text/times.ts";
 import type { SessionViewProps } from "../index.ts";
+import { BlameTable } from "./blame-table.tsx";
 import { FileDiff } from "./file-diff.tsx";
 import { patchFiles } from "./patch-files.ts";
 import { Restore } from "./restore.tsx";
@@ -78,7 +79,14 @@ export function ChangesView({ id, followed }: SessionViewProps) {
       {loaded === null && <p class="faint loading">loading</p>}
       {loaded !== null && "problem" in loaded && <Problem text={loaded.problem} />}
       {loaded !== null && "changes" in loaded && (
-        <ChangedFiles changes={loaded.changes} isSplit={isSplit} comments={comments} onComment={onComment} />
+        <ChangedFiles
+          changes={loaded.changes}
+          isSplit={isSplit}
+          comments={comments}
+          onComment={onComment}
+          directory={session.directory}
+          at={chosen?.tip ?? session.tip}
+        />
       )}
       <ReviewBar
         comments={[...comments.values()]}
@@ -116,13 +124,16 @@ type ChangedFilesProps = {
   isSplit: boolean;
   comments: ReadonlyMap<string, ReviewComment>;
   onComment: (comment: ReviewComment) => void;
+  directory: string;
+  /** The node whose files are shown; null before the first message. */
+  at: string | null;
 };
 
 /** Files are open if there are only a few of them. */
 const maxOpenFiles = 12;
 
 /** The session's events render the view many times in a second, but its changes only when they are read again. */
-const ChangedFiles = memo(({ changes: { files, others, patch, note }, isSplit, comments, onComment }: ChangedFilesProps) => {
+const ChangedFiles = memo(({ changes: { files, others, patch, note }, isSplit, comments, onComment, directory, at }: ChangedFilesProps) => {
   const diffs = useMemo(() => new Map(patchFiles(patch).map((file) => [file.path, file])), [patch]);
   return (
     <>
@@ -131,7 +142,12 @@ const ChangedFiles = memo(({ changes: { files, others, patch, note }, isSplit, c
       {files.map((change) => {
         const diff = diffs.get(change.path);
         return (
-          <ChangedFile key={change.path} title={changeText(change)} isOpenAtFirst={files.length <= maxOpenFiles && diff !== undefined}>
+          <ChangedFile
+            key={change.path}
+            title={changeText(change)}
+            isOpenAtFirst={files.length <= maxOpenFiles && diff !== undefined}
+            blame={at === null || change.kind === "deleted" ? null : () => <BlameTable path={change.path} directory={directory} at={at} />}
+          >
             {() =>
               diff === undefined ? (
                 <p class="faint">There is no text to compare.</p>
@@ -156,15 +172,28 @@ const ChangedFiles = memo(({ changes: { files, others, patch, note }, isSplit, c
   );
 });
 
-type ChangedFileProps = { title: string; isOpenAtFirst: boolean; children: () => ComponentChildren };
+type ChangedFileProps = {
+  title: string;
+  isOpenAtFirst: boolean;
+  children: () => ComponentChildren;
+  /** The whole file with the writer of each line; null for a file that is gone. */
+  blame: (() => ComponentChildren) | null;
+};
 
 /** The rows of a closed file are not in the document. */
-function ChangedFile({ title, isOpenAtFirst, children }: ChangedFileProps) {
+function ChangedFile({ title, isOpenAtFirst, children, blame }: ChangedFileProps) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const [showsWriters, setShowsWriters] = useState(false);
   return (
     <details class="changed-file" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary data-row>{showDirections(title)}</summary>
-      {isOpen && children()}
+      {isOpen && blame !== null && (
+        <label class="field check">
+          <input type="checkbox" checked={showsWriters} onChange={(event) => setShowsWriters(event.currentTarget.checked)} />
+          The whole file, with the writer of each line
+        </label>
+      )}
+      {isOpen && (showsWriters && blame !== null ? blame() : children())}
     </details>
   );
 }

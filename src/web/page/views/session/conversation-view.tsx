@@ -8,7 +8,7 @@ import { VirtualList } from "../../components/virtual-list.tsx";
 import type { Line } from "../../connection/line.ts";
 import { usePage } from "../../page-context.ts";
 import type { SessionState } from "../../state/follow-session.ts";
-import { startTurn, turnParams, type Message } from "../../state/start-turn.ts";
+import { continueTurn, startTurn, turnParams, type Message } from "../../state/start-turn.ts";
 import { useStore } from "../../state/store.ts";
 import { showDirections } from "../../text/plain-text.ts";
 import { clockTime } from "../../text/times.ts";
@@ -18,13 +18,19 @@ import { BlockRow } from "./block-row.tsx";
 export function ConversationView({ id, followed }: SessionViewProps) {
   const { line } = usePage();
   const state = useStore(followed.state);
-  const { session, transcript, turn, isPaused, asks, queue, pending } = state;
+  const { session, transcript, turn, interrupted, isPaused, asks, queue, pending } = state;
   const blocks = useMemo(() => [...transcript.settled, ...transcript.live], [transcript]);
   if (state.status === "failed" && session === null) return <Problem text={state.problem ?? "the session can't be read"} />;
   if (session === null) return <p class="faint loading">loading</p>;
   return (
     <div class="conversation">
       {state.problem !== null && <Problem text={state.problem} />}
+      {state.earlier !== null && (
+        <p class="row earlier">
+          <span class="faint">The conversation is long. Its beginning is not loaded.</span>
+          <Action run={followed.loadEarlier}>Load earlier messages</Action>
+        </p>
+      )}
       <VirtualList items={blocks} render={(block) => <BlockRow block={block} />} label="transcript" />
       <div class="below">
         {asks.map((ask) => (
@@ -43,6 +49,15 @@ export function ConversationView({ id, followed }: SessionViewProps) {
               <Action tone="danger" run={() => line.api.turn.cancel({ session: id })}>
                 Stop
               </Action>
+            </span>
+          </div>
+        )}
+        {interrupted !== null && (
+          <div class="row working" role="status">
+            <span class="state">interrupted</span>
+            <span>The process of the turn has ended.</span>
+            <span class="end buttons">
+              <Action run={async () => continueTurn(await line.apiIn(session.directory), id)}>Continue the turn</Action>
             </span>
           </div>
         )}

@@ -25,7 +25,7 @@ export function TreeView({ id, followed }: SessionViewProps) {
   useListKeys();
   useEffect(() => {
     let isCurrent = true;
-    line.api.session.tree({ session: id }).then(
+    line.api.session.tree({ session: id, brief: true }).then(
       (loaded) => {
         if (!isCurrent) return;
         setTree(loaded);

@@ -1,0 +1,94 @@
+// Stores the spans of each ended turn in a file, and starts a process that sends the files. So a collector that is slow or
+// down delays no turn and no exit, and spans survive the end of this process.
+import { join } from "node:path";
+import { replaceFile } from "../../kit/files/replace-file.ts";
+import { otlpSettings, type OtlpSettings } from "../../protocol/otlp/otlp-settings.ts";
+import { parseTraceparent, traceRequest } from "../../protocol/otlp/otlp.ts";
+import { type SpanParent, spanOfTurn, spansOfTurn } from "../../protocol/otlp/turn-spans.ts";
+import { messageOf } from "../../protocol/api/error.ts";
+import type { Turn } from "../../protocol/tree/turn.ts";
+import type { Store } from "../../store/store.ts";
+import type { AppContext } from "../app-context.ts";
+
+export type TraceSpool = {
+  /** Stores the spans of a turn. Does not reject: a failure is a warning, once. */
+  add: (turn: Turn) => Promise<void>;
+  /** Starts a process that sends what is stored. */
+  send: () => Promise<void>;
+};
+
+/** A process that runs many turns sends them together. */
+const sendDelayMs = 1_000;
+
+export function createTraceSpool(ctx: AppContext, openStore: () => Promise<Store>): TraceSpool {
+  const settings = settingsOf(ctx);
+  const directory = join(ctx.paths.state, "traces");
+  let hasFailed = false;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const fail = (problem: string) => {
+    if (!hasFailed) ctx.warn(`a trace could not be stored: ${problem}; further failures are not reported`);
+    hasFailed = true;
+  };
+  const send = async () => {
+    if (timer === null) return;
+    clearTimeout(timer);
+    timer = null;
+    startSender(ctx, directory);
+  };
+  return {
+    add: async (turn) => {
+      if (settings === null) return;
+      try {
+        const body = await bodyOf(turn, { settings, store: await openStore(), ctx });
+        replaceFile(join(directory, `${turn.id}.json`), body, { file: 0o600, directory: 0o700, isFlushed: false });
+        timer ??= setTimeout(() => void send(), sendDelayMs);
+      } catch (error) {
+        fail(messageOf(error));
+      }
+    },
+    send,
+  };
+}
+
+/** Null, with one warning, if the endpoint is no URL: a trace is never worth a run. */
+function settingsOf({ env, warn }: AppContext): OtlpSettings | null {
+  try {
+    return otlpSettings(env);
+  } catch (error) {
+    warn(`no trace is sent: ${messageOf(error)}`);
+    return null;
+  }
+}
+
+type BodyContext = { settings: OtlpSettings; store: Store; ctx: AppContext };
+
+async function bodyOf(turn: Turn, { settings, store, ctx }: BodyContext): Promise<string> {
+  const path = turn.tip === null ? [] : await store.path(turn.tip);
+  const nodes = path.filter((node) => node.turn === turn.id);
+  const spans = spansOfTurn({ turn, nodes, parent: await parentOf(turn, store, ctx) }, settings);
+  return JSON.stringify(traceRequest(spans, { ...settings, version: ctx.version }));
+}
+
+/** The span of the turn that spawned this one, which is still running; for other turns that of the caller (TRACEPARENT). */
+async function parentOf(turn: Turn, store: Store, ctx: AppContext): Promise<SpanParent | null> {
+  const session = await store.session(turn.session);
+  const above = session?.parentSession ? (await store.openTurns(session.parentSession)).at(-1) : undefined;
+  if (above === undefined) return parseTraceparent(ctx.env["TRACEPARENT"]);
+  return spanOfTurn(above.id, await parentOf(above, store, ctx));
+}
+
+/** Variables that the sender needs. It gets no key of a vendor. */
+const senderVariables = /^(OTEL_\w+|HOME|PATH|HTTPS?_PROXY|https?_proxy|NO_PROXY|no_proxy|NODE_EXTRA_CA_CERTS|SKEIN_OFFLINE)$/;
+
+/** The sender is no child of this process, and outlives it. */
+function startSender({ env, selfCommand, paths }: AppContext, directory: string): void {
+  const sender = Bun.spawn(["/bin/sh", "-c", '"$@" >/dev/null 2>&1 &', "sh", ...selfCommand, "__send-traces", directory], {
+    cwd: paths.state,
+    env: Object.fromEntries(Object.entries(env).filter(([name]) => senderVariables.test(name))),
+    detached: true,
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  sender.unref();
+}

@@ -1,0 +1,230 @@
+// Runs of the fleet: one row for each, beside its job in pg-boss. The job says who should work on a run; the lease of the
+// session says who may write. A row and its job change in one transaction.
+import type { PgBoss } from "pg-boss";
+import { protocolVersion } from "../../protocol/api/control.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { PgDb } from "../../store/postgres/connection/connection.ts";
+import { bossDb } from "./boss.ts";
+import { queueOf, queueOptions } from "./queues.ts";
+
+export type RunState = "waiting" | "running" | "done" | "dead";
+
+export type Run = {
+  id: string;
+  session: string;
+  owner: string;
+  title: string;
+  project: string;
+  queue: string;
+  job: string;
+  priority: number;
+  state: RunState;
+  attempts: number;
+  most: number;
+  worker: string | null;
+  why: string | null;
+  head: string | null;
+  leftOut: string[];
+  submittedAt: number;
+  startedAt: number | null;
+};
+
+export type NewRun = Pick<Run, "session" | "owner" | "title" | "project" | "head" | "leftOut"> & {
+  id?: string;
+  needs: string | null;
+  priority: number;
+  /** Null: as soon as a worker is free. */
+  startAfter: Date | null;
+};
+
+/** A run is tried on this many workers. Then it is dead: it probably ends each of them. */
+const mostAttempts = 3;
+
+const columns = `id, session, owner, title, project, queue, job, priority, state, attempts, most, worker, why, head,
+  left_out as "leftOut", extract(epoch from submitted_at) * 1000 as "submittedAt", extract(epoch from started_at) * 1000 as "startedAt"`;
+
+type Row = Omit<Run, "leftOut"> & { leftOut: string };
+
+const fromRow = ({ leftOut, ...row }: Row): Run => ({ ...row, leftOut: JSON.parse(leftOut) as string[] });
+
+export async function submitRun(db: PgDb, boss: PgBoss, run: NewRun): Promise<string> {
+  const id = run.id ?? Bun.randomUUIDv7();
+  const queue = queueOf(run.needs);
+  await boss.createQueue(queue, queueOptions);
+  await db.sql.begin(async (tx) => {
+    const [known] = await tx.unsafe("select id from skein.runs where id = $1", [id]);
+    if (known !== undefined) return; // sent before, and the answer was lost
+    const { priority, startAfter } = run;
+    const job = await sendJob(boss, tx, { id, queue, owner: run.owner, priority, startAfter });
+    await tx.unsafe(
+      `insert into skein.runs (id, session, owner, title, project, queue, job, priority, state, most, head, left_out, protocol)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $9, $10, $11, $12)`,
+      [
+        id,
+        run.session,
+        run.owner,
+        run.title.replaceAll("\0", ""),
+        run.project,
+        queue,
+        job,
+        priority,
+        mostAttempts,
+        run.head,
+        JSON.stringify(run.leftOut),
+        protocolVersion,
+      ],
+    );
+  });
+  return id;
+}
+
+type Job = { id: string; queue: string; owner: string; priority: number; startAfter: Date | null };
+
+async function sendJob(boss: PgBoss, tx: Bun.TransactionSQL, { id, queue, owner, priority, startAfter }: Job): Promise<string> {
+  const when = startAfter === null ? {} : { startAfter };
+  const job = await boss.send(queue, { run: id }, { priority, group: { id: owner }, db: bossDb(tx), ...when });
+  if (job === null) throw new Fault("internal", `the queue ${queue} did not take the run`);
+  return job;
+}
+
+/** One at a time counts the running runs of each owner, so that no cap is exceeded. */
+const claimLock = "select pg_advisory_xact_lock(hashtext('skein.claim'))";
+
+export type Claim = { run: Run; isTakeOver: boolean };
+
+/** Takes the next run of these queues for a worker. Null if none may start now. */
+export async function claimRun(
+  db: PgDb,
+  boss: PgBoss,
+  { worker, queues }: { worker: string; queues: readonly string[] },
+): Promise<Claim | null> {
+  return db.sql.begin(async (tx) => {
+    await tx.unsafe(claimLock);
+    const full = await ownersAtCap(tx);
+    for (const queue of queues) {
+      const [job] = await boss.fetch<{ run: string }>(queue, { batchSize: 1, ignoreGroups: full, db: bossDb(tx) });
+      if (job === undefined) continue;
+      const [row] = (await tx.unsafe(
+        `update skein.runs set state = 'running', worker = $2, attempts = attempts + 1, started_at = clock_timestamp(), why = null
+        where id = $1 and job = $3 and state = 'waiting' and protocol <= $4 returning ${columns}`,
+        [job.data.run, worker, job.id, protocolVersion],
+      )) as Row[];
+      if (row !== undefined) return { run: fromRow(row), isTakeOver: row.attempts > 1 };
+      await boss.complete(queue, job.id, null, { db: bossDb(tx) }); // withdrawn meanwhile
+    }
+    return null;
+  });
+}
+
+async function ownersAtCap(tx: Bun.TransactionSQL): Promise<string[]> {
+  const rows: { owner: string }[] = await tx.unsafe(`select r.owner from skein.runs r
+    left join skein.caps own on own.owner = r.owner left join skein.caps other on other.owner = '*'
+    where r.state = 'running' group by r.owner, own.most, other.most
+    having count(*) >= coalesce(own.most, other.most, 1000000)`);
+  return rows.map(({ owner }) => owner);
+}
+
+/** `why` is a line for people about a run that did not end well. */
+export async function finishRun(
+  db: PgDb,
+  boss: PgBoss,
+  run: Run,
+  { state, why }: { state: "done" | "dead"; why: string | null },
+): Promise<void> {
+  await db.sql.begin(async (tx) => {
+    const changed = await tx.unsafe(
+      `update skein.runs set state = $3, why = $4, worker = null, ended_at = clock_timestamp() where id = $1 and worker = $2 returning id`,
+      [run.id, run.worker, state, why],
+    );
+    if (changed.length === 0) return; // another worker has taken it over
+    if (state === "done") await boss.complete(run.queue, run.job, null, { db: bossDb(tx) });
+    else await boss.fail(run.queue, run.job, { why }, { db: bossDb(tx) });
+  });
+}
+
+/** Another process holds the session, or the worker drains: the run waits again, and this attempt does not count. */
+export async function putBack(db: PgDb, boss: PgBoss, run: Run, { why, afterMs }: { why: string; afterMs: number }): Promise<void> {
+  await db.sql.begin(async (tx) => {
+    const [row] = await tx.unsafe(`select id from skein.runs where id = $1 and worker = $2 for update`, [run.id, run.worker]);
+    if (row === undefined) return;
+    await requeue(boss, tx, run, { why, startAfter: new Date(Date.now() + afterMs), attempts: run.attempts - 1 });
+  });
+}
+
+type Requeue = { why: string; startAfter: Date | null; attempts: number };
+
+async function requeue(boss: PgBoss, tx: Bun.TransactionSQL, run: Run, { why, startAfter, attempts }: Requeue): Promise<void> {
+  await boss.complete(run.queue, run.job, null, { db: bossDb(tx) });
+  const job = await sendJob(boss, tx, { id: run.id, queue: run.queue, owner: run.owner, priority: run.priority, startAfter });
+  await tx.unsafe(`update skein.runs set state = 'waiting', worker = null, job = $2, why = $3, attempts = $4 where id = $1`, [
+    run.id,
+    job,
+    why,
+    attempts,
+  ]);
+}
+
+export type Rescued = { run: Run; state: "waiting" | "dead" };
+
+/** Runs whose worker is gone wait again, or are dead after the last attempt. Any worker calls it after each heartbeat. */
+export async function rescueRuns(db: PgDb, boss: PgBoss): Promise<Rescued[]> {
+  const lost = await db.sql.unsafe(lostRuns);
+  if (lost.length === 0) return [];
+  return db.sql.begin(async (tx) => {
+    const rows = (await tx.unsafe(`${lostRuns} for update of r skip locked`)) as Row[];
+    const rescued: Rescued[] = [];
+    for (const run of rows.map(fromRow)) {
+      const isDead = run.attempts >= run.most;
+      if (isDead) {
+        const why = `${run.attempts} workers ended while they worked on it`;
+        await tx.unsafe("update skein.runs set state = 'dead', worker = null, why = $2, ended_at = clock_timestamp() where id = $1", [
+          run.id,
+          why,
+        ]);
+        await boss.fail(run.queue, run.job, { why }, { db: bossDb(tx) });
+      } else await requeue(boss, tx, run, { why: `worker ${run.worker} is gone`, startAfter: null, attempts: run.attempts });
+      rescued.push({ run, state: isDead ? "dead" : "waiting" });
+    }
+    return rescued;
+  });
+}
+
+const lostRuns = `select ${columns} from skein.runs r
+  where r.state = 'running' and not exists (select from skein.workers w where w.id = r.worker)`;
+
+export async function listRuns(db: PgDb, { all }: { all: boolean }): Promise<Run[]> {
+  const where = all ? "" : "where state in ('waiting', 'running') or (state = 'dead' and ended_at > clock_timestamp() - interval '1 day')";
+  const rows: Row[] = await db.sql.unsafe(`select ${columns} from skein.runs ${where} order by submitted_at desc limit 500`);
+  return rows.map(fromRow);
+}
+
+/** The latest run of a session; null if it never was in the fleet's queue. */
+export async function runOf(db: PgDb, session: string): Promise<Run | null> {
+  const [row] = (await db.sql.unsafe(`select ${columns} from skein.runs where session = $1 order by submitted_at desc limit 1`, [
+    session,
+  ])) as Row[];
+  return row === undefined ? null : fromRow(row);
+}
+
+/** The run is not started any more. False if it is not waiting. */
+export async function withdrawRun(db: PgDb, boss: PgBoss, id: string): Promise<boolean> {
+  return db.sql.begin(async (tx) => {
+    const [row] = await tx.unsafe(
+      `update skein.runs set state = 'dead', why = 'withdrawn', ended_at = clock_timestamp() where id = $1 and state = 'waiting' returning queue, job`,
+      [id],
+    );
+    if (row === undefined) return false;
+    await boss.cancel(row.queue, row.job, { db: bossDb(tx) });
+    return true;
+  });
+}
+
+/** `owner` "*" sets the cap of everyone without one of their own. Null removes a cap. */
+export async function setCap(sql: Bun.SQL, owner: string, most: number | null): Promise<void> {
+  if (most === null) await sql.unsafe("delete from skein.caps where owner = $1", [owner]);
+  else
+    await sql.unsafe("insert into skein.caps (owner, most) values ($1, $2) on conflict (owner) do update set most = excluded.most", [
+      owner,
+      most,
+    ]);
+}

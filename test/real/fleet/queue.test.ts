@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { fleetMigrations } from "../../../src/fleet/migrations.ts";
+import { startBoss } from "../../../src/fleet/queue/boss.ts";
+import { claimRun, finishRun, listRuns, putBack, rescueRuns, setCap, submitRun, type Run } from "../../../src/fleet/queue/runs.ts";
+import { queuesOf } from "../../../src/fleet/queue/queues.ts";
+import { setUpQueue } from "../../../src/fleet/queue/setup-queue.ts";
+import { PgDb } from "../../../src/store/postgres/connection/connection.ts";
+import { migrate } from "../../../src/store/postgres/schema/migrate.ts";
+import { storeMigrations } from "../../../src/store/postgres/schema/migrations.ts";
+import { startPostgres, type TemporaryPostgres } from "../../support/temporary-postgres.ts";
+
+let server: TemporaryPostgres;
+let db: PgDb;
+let boss: Awaited<ReturnType<typeof startBoss>>;
+
+beforeAll(async () => {
+  server = await startPostgres({ fsync: "off" });
+  db = PgDb.open(await server.createDatabase(), { max: 12 });
+  await migrate(db, "store", storeMigrations);
+  await migrate(db, "fleet", fleetMigrations);
+  await setUpQueue(db);
+  boss = await startBoss(db, { warn: (line) => process.stderr.write(`${line}\n`) });
+}, 60_000);
+
+afterAll(async () => {
+  await boss.stop({ graceful: false });
+  await db.close();
+  await server.remove();
+}, 60_000);
+
+let count = 0;
+const submit = (options: { owner?: string; priority?: number; needs?: string; startAfter?: Date; id?: string } = {}) =>
+  submitRun(db, boss, {
+    session: `s${(count += 1)}`,
+    owner: "u1",
+    title: "a task",
+    project: "p",
+    head: null,
+    leftOut: [],
+    needs: null,
+    priority: 0,
+    startAfter: null,
+    ...options,
+  });
+const addWorker = (id: string) =>
+  db.sql.unsafe(
+    `insert into skein.workers (id, machine, boot, namespace, pid, started, ttl_ms) values ($1, 'm', 'b', 'n', 1, '1', 8000)
+    on conflict do nothing`,
+    [id],
+  );
+const claim = async (worker: string, labels: string[] = []) => {
+  await addWorker(worker);
+  return (await claimRun(db, boss, { worker, queues: queuesOf(labels) }))?.run ?? null;
+};
+const done = (run: Run) => finishRun(db, boss, run, { state: "done", why: null });
+
+test("runs start by priority and then by age, and a run for a label waits for a worker that has it", async () => {
+  const low = await submit();
+  const high = await submit({ priority: 5 });
+  const labelled = await submit({ needs: "gpu", priority: 9 });
+  const taken = [await claim("w1"), await claim("w1"), await claim("w1")];
+  expect(taken.map((run) => run?.id ?? null)).toEqual([high, low, null]);
+  const gpu = await claim("w2", ["gpu"]);
+  expect(gpu?.id).toBe(labelled);
+  for (const run of [taken[0]!, taken[1]!, gpu!]) await done(run);
+  expect(await listRuns(db, { all: false })).toEqual([]);
+}, 60_000);
+
+test("a run that was sent twice is queued once", async () => {
+  const id = Bun.randomUUIDv7();
+  expect([await submit({ id }), await submit({ id })]).toEqual([id, id]);
+  await done((await claim("w1"))!);
+  expect(await claim("w1")).toBeNull();
+}, 60_000);
+
+test("twenty workers at once never exceed the cap of a user, and take no run twice", async () => {
+  await setCap(db.sql, "busy", 3);
+  for (let n = 0; n < 10; n += 1) await submit({ owner: "busy" });
+  const calm = await submit({ owner: "calm" });
+  const claims = (await Promise.all(Array.from({ length: 20 }, (_, n) => claim(`c${n}`)))).filter((run) => run !== null);
+  expect(claims.filter(({ owner }) => owner === "busy")).toHaveLength(3);
+  expect(claims.filter(({ owner }) => owner !== "busy").map(({ id }) => id)).toEqual([calm]);
+  expect(new Set(claims.map(({ id }) => id)).size).toBe(4);
+  await done(claims.find(({ owner }) => owner === "busy")!);
+  const next = await claim("c0");
+  expect(next?.owner).toBe("busy");
+  await setCap(db.sql, "busy", null);
+  for (const run of [...claims, next!]) await done(run);
+  for (let run = await claim("c0"); run !== null; run = await claim("c0")) await done(run);
+}, 60_000);
+
+test("the run of a worker that is gone waits again, and is dead after three of them", async () => {
+  const id = await submit();
+  for (const attempt of [1, 2, 3]) {
+    const run = await claim(`gone${attempt}`);
+    expect(run).toMatchObject({ id, attempts: attempt });
+    expect(await rescueRuns(db, boss)).toEqual([]);
+    await db.sql.unsafe("delete from skein.workers where id = $1", [`gone${attempt}`]);
+    const rescued = await Promise.all([rescueRuns(db, boss), rescueRuns(db, boss)]);
+    expect(rescued.flat().map(({ state }) => state)).toEqual([attempt === 3 ? "dead" : "waiting"]);
+    await done(run!); // the old worker comes back and changes nothing
+  }
+  expect((await listRuns(db, { all: true })).find((run) => run.id === id)).toMatchObject({
+    state: "dead",
+    why: "3 workers ended while they worked on it",
+  });
+  expect(await claim("w1")).toBeNull();
+}, 60_000);
+
+test("a run that is put back starts later, and the attempt does not count", async () => {
+  const id = await submit();
+  const run = (await claim("w1"))!;
+  await putBack(db, boss, run, { why: "another process holds the session", afterMs: 0 });
+  const again = await claim("w1");
+  expect(again).toMatchObject({ id, attempts: 1 });
+  await putBack(db, boss, again!, { why: "the worker drains", afterMs: 3_600_000 });
+  expect(await claim("w1")).toBeNull();
+}, 60_000);
