@@ -60,6 +60,14 @@ export async function mcpClient(skein: TemporaryHome, options: McpOptions = {}):
   };
 }
 
+/** Calls wait_session until the turn has ended. One call may return earlier: a server hands a long call back. */
+export async function waitForEnd(mcp: McpTestClient, input: Record<string, unknown> & { session_id: string }): Promise<ToolResult> {
+  for (;;) {
+    const waited = await mcp.call("wait_session", input);
+    if (waited.output["status"] !== "running") return waited;
+  }
+}
+
 /** The process that a stdio transport starts. */
 export function serverProcess(skein: TemporaryHome, { args = [], cwd = skein.project, env = {} }: McpOptions) {
   const [command, ...programArgs] = skeinCommand();

@@ -7,7 +7,7 @@ import { startModelServer, type ModelServer } from "../../../src/scripted-model/
 import type { Script } from "../../../src/scripted-model/script.ts";
 import { coreToolSchemas } from "../../../src/protocol/schema/mcp.ts";
 import { hubFile } from "../../support/hub-client.ts";
-import { stoppingHub, mcpClient } from "../../support/mcp-clients.ts";
+import { stoppingHub, mcpClient, waitForEnd } from "../../support/mcp-clients.ts";
 import { temporaryHome, type TemporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 
 const gpt = "openai/gpt-5.2";
@@ -224,8 +224,7 @@ test("a silent participant is asked three times and reported, and long work is r
   await using mcp = await mcpClient(skein, { args: ["--hand-back-after", "1s"] });
   const handed = await mcp.call("group_think", input({ discussion_turns: 1 }));
   expect(handed.output).toMatchObject({ status: "running", next: "wait_session" });
-  let collected = handed;
-  while (collected.output["status"] === "running") collected = await mcp.call("wait_session", { session_id: "queue" });
+  const collected = await waitForEnd(mcp, { session_id: "queue" });
   expect(collected.output).toMatchObject({
     status: "ok",
     answer: expect.stringContaining(`synthesis by ${gpt}\n\n## Failed participants\n\n- ${sonnet} (broken): `),

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shellScript } from "../../../src/scripted-model/script.ts";
 import { hubFile } from "../../support/hub-client.ts";
-import { stoppingHub, mcpClient, serverWith, type McpTestClient } from "../../support/mcp-clients.ts";
+import { stoppingHub, mcpClient, serverWith, waitForEnd, type McpTestClient } from "../../support/mcp-clients.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
 
@@ -53,8 +53,7 @@ for (const era of ["legacy", "modern"] as const) {
     expect((await mcp.call("list_sessions")).output).toMatchObject({ sessions: [{ session_id: "long", state: "running" }] });
 
     releaseCommand(skein);
-    let collected = await mcp.call("wait_session", { session_id: "long", after_seq: seq });
-    while (collected.output["status"] === "running") collected = await mcp.call("wait_session", { session_id: "long", after_seq: seq });
+    const collected = await waitForEnd(mcp, { session_id: "long", after_seq: seq });
     expect(collected).toMatchObject({ text: "it is done", isError: false, output: { status: "ok", turn_id, answer: "it is done" } });
     // A later call without seq gets the same result.
     expect((await mcp.call("wait_session", { session_id: "long" })).output).toEqual(collected.output);
@@ -146,8 +145,7 @@ test("after the hub was killed in mid-call the call fails, and the next call sta
   await using skein = homeFor(server.url);
   await using mcp = await mcpClient(skein);
   await killHubInMidCall(skein, mcp);
-  let collected = await mcp.call("wait_session", { session_id: "long" });
-  while (collected.output["status"] === "running") collected = await mcp.call("wait_session", { session_id: "long" });
+  const collected = await waitForEnd(mcp, { session_id: "long" });
   expect(collected).toMatchObject({ text: "continued", isError: false, output: { status: "ok" } });
   expect(server.main().at(-1)!.text).toContain("Interrupted: skein was killed");
 });

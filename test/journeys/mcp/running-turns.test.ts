@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { stoppingHub, mcpClient, serverWith } from "../../support/mcp-clients.ts";
+import { stoppingHub, mcpClient, serverWith, waitForEnd } from "../../support/mcp-clients.ts";
 import { endWaits, limitOf } from "../../support/limits.ts";
 import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 
@@ -28,7 +28,7 @@ test(
       expect(followed.output["lines"]).toContain("bash: tick one");
     }
     writeFileSync(join(skein.project, "go"), "");
-    expect((await mcp.call("wait_session", session)).output).toMatchObject({ status: "ok", answer: "done" });
+    expect((await waitForEnd(mcp, session)).output).toMatchObject({ status: "ok", answer: "done" });
   },
 );
 
@@ -45,7 +45,7 @@ test("a turn that waits for a limit is answered as running, and wait_session ret
   expect(waited.output).toMatchObject({ status: "running", turn_id: started.output["turn_id"] });
   server.setFault(null);
   endWaits(skein);
-  expect((await mcp.call("wait_session", session)).output).toMatchObject({ status: "ok", answer: "after the limit" });
+  expect((await waitForEnd(mcp, session)).output).toMatchObject({ status: "ok", answer: "after the limit" });
 }, 120_000);
 
 test("work_with queues a task on a busy session, and with until it repeats a task until a command succeeds", async () => {
@@ -60,6 +60,6 @@ test("work_with queues a task on a busy session, and with until it repeats a tas
   const queued = await mcp.call("work_with", { ...work, task: "write two lines", queue: true, until: "test $(wc -l < lines.txt) -eq 2" });
   expect(queued).toMatchObject({ isError: false, output: { status: "queued", next: "wait_session" } });
   writeFileSync(join(skein.project, "go"), "");
-  expect((await mcp.call("wait_session", { session_id: "work" })).output).toMatchObject({ status: "ok", answer: "one more line" });
+  expect((await waitForEnd(mcp, { session_id: "work" })).output).toMatchObject({ status: "ok", answer: "one more line" });
   expect(readFileSync(join(skein.project, "lines.txt"), "utf8")).toBe("x\nx\n");
 }, 120_000);
