@@ -23,9 +23,11 @@ export type CommandContext = {
 };
 
 const running = new Set<number>();
+let isEnding = false;
 
-/** Never rejects for a command that fails. */
+/** Never rejects for a command that fails. Starts nothing and never resolves after `endRunningCommands`: the process is about to exit. */
 export async function runCommand({ name, argv, isTest }: Command, { cwd, env, limitMs, print }: CommandContext): Promise<CommandResult> {
+  if (isEnding) return new Promise(() => {});
   const startedAt = performance.now();
   const { output, exitCode, isOverLimit } = await collectOutput(argv, { cwd, env, limitMs });
   const count = (word: string) => Number(new RegExp(`^ *(\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
@@ -43,6 +45,7 @@ export async function runCommand({ name, argv, isTest }: Command, { cwd, env, li
 
 /** Ends all running commands. Each is the leader of its own process group, so Ctrl+C does not reach it. */
 export async function endRunningCommands(): Promise<void> {
+  isEnding = true;
   await Promise.all([...running].map((root) => endFamily({ root, envTag: null }, 0)));
 }
 

@@ -109,3 +109,21 @@ test("a file without a passing test has failed, also if its process succeeds", a
   const empty: Command = { ...command, argv: [process.execPath, "-e", "0"] };
   expect((await run([empty], { reruns: 0 })).results).toEqual([{ name: empty.name, isOk: false, passed: 0, failed: 1 }]);
 });
+
+test("no further command starts after the running ones were ended", async () => {
+  const mark = join(dir, "second-has-started");
+  const command = (name: string, script: string): Command => ({ name, argv: ["sh", "-c", script], isTest: false });
+  const commands = [command("first", `touch ${mark}.first; exec sleep 60`), command("second", `touch ${mark}`)];
+  const script = `
+    import { existsSync } from "node:fs";
+    import { endRunningCommands } from ${JSON.stringify(join(import.meta.dir, "run-command.ts"))};
+    import { runStep } from ${JSON.stringify(join(import.meta.dir, "run-step.ts"))};
+    const context = { cwd: ${JSON.stringify(dir)}, env: process.env, limitMs: 60_000, print() {}, lanes: 1, reruns: 0 };
+    void runStep({ name: "ended", commands: ${JSON.stringify(commands)} }, context);
+    while (!existsSync(${JSON.stringify(`${mark}.first`)})) await Bun.sleep(10);
+    await endRunningCommands();
+    // The end of the first command is handled before this timer.
+    setTimeout(() => process.exit(existsSync(${JSON.stringify(mark)}) ? 1 : 0), 100);`;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdin: "ignore", stdout: "inherit", stderr: "inherit" });
+  expect(await child.exited).toBe(0);
+});
