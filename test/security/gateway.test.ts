@@ -63,6 +63,25 @@ const fetches: Record<string, Sent> = {
   web_search_options: { path: chat, body: { ...user("hi"), web_search_options: {} } },
   "a plugin of OpenRouter": { path: chat, body: { ...user("hi"), plugins: [{ id: "web" }] } },
   "a model that searches": { path: chat, body: { ...user("hi"), model: "openai/gpt-5.2:online" } },
+  "a model that searches if another fails": {
+    path: chat,
+    body: { ...user("hi"), model: "openai/gpt-5.2", models: ["openai/gpt-5.2:online"] },
+  },
+  "a preset of OpenRouter": { path: chat, body: { ...user("hi"), preset: "with-search" } },
+  "a model with a preset": { path: chat, body: { ...user("hi"), model: "openai/gpt-5.2@preset/with-search" } },
+  "a stored prompt": { path: responses, body: { model: "m", prompt: { id: "pmpt_1", variables: { q: evil } } } },
+  "a shell of the vendor": {
+    path: responses,
+    body: {
+      ...input(evil),
+      tools: [
+        {
+          type: "shell",
+          environment: { type: "container_auto", network_policy: { type: "allowlist", allowed_domains: ["attacker.example"] } },
+        },
+      ],
+    },
+  },
   "a search of xAI": { path: chat, body: { ...user("hi"), search_parameters: { mode: "on" } } },
   fileData: { path: gemini, body: parts({ fileData: { fileUri: evil } }) },
   file_data: { path: gemini, body: parts({ file_data: { file_uri: evil } }) },
@@ -94,6 +113,7 @@ const harmless: Record<string, Sent> = {
       tools: [{ type: "web_search", external_web_access: false }],
     },
   },
+  "a shell of the client": { path: responses, body: { ...input("hi"), tools: [{ type: "shell", environment: { type: "local" } }] } },
   "a chat image in the request": { path: chat, body: user([{ type: "image_url", image_url: { url: "data:image/png;base64,aaaa" } }]) },
   "arguments of Gemini": { path: gemini, body: parts({ functionCall: { name: "f", args: { fileData: { fileUri: evil } } } }) },
 };
@@ -226,5 +246,61 @@ describe("the budget of --max-tokens 3000", () => {
     const { answers } = await runAgent([{ path: responses, body: { ...input("hi"), background: true } }], limit);
     expect(answers).toEqual([[400, expect.stringContaining("background") as string]]);
     expect(arrived).toEqual([]);
+  });
+});
+
+describe("the budget of --max-budget-usd 0.5", () => {
+  const limit = ["--max-budget-usd", "0.5"];
+  const opus = { ...user("hi"), model: "claude-opus-4-1" };
+
+  test("a request whose price is unknown is not sent", async () => {
+    answer = () => Response.json({ type: "message", usage: { input_tokens: 1000, output_tokens: 100_000 } });
+    const unpriced = [
+      { path: messages, body: { ...opus, model: "claude-of-tomorrow" } },
+      { path: messages, body: { max_tokens: 9, messages: [] } },
+      { path: chat, body: { ...opus, model: "gpt-5.2", models: ["openai/o1-pro"] } },
+    ];
+    for (const request of unpriced) {
+      const { result } = await runAgent([request], limit);
+      expect([result.status, arrived]).toEqual(["budget", []]);
+    }
+  });
+
+  test("a request for a faster answer counts with its higher price", async () => {
+    answer = () => Response.json({ object: "response", status: "completed", usage: { input_tokens: 0, output_tokens: 15_000 } });
+    const body = { ...input("hi"), model: "gpt-5.2" };
+    const plain = await runAgent(repeat(2, { path: responses, body }), limit);
+    const fast = await runAgent(repeat(2, { path: responses, body: { ...body, service_tier: "priority" } }), limit);
+    expect([plain.result.status, fast.result.status, arrived.length]).toEqual(["ok", "budget", 3]);
+  });
+});
+
+describe("usage that gives budget back", () => {
+  const negative = { input_tokens: -1e9, output_tokens: 100_000, cache_read_input_tokens: -1e9, cache_creation_input_tokens: -1 };
+  const limits = [
+    ["--max-tokens", "3000"],
+    ["--max-budget-usd", "0.5"],
+  ];
+
+  test.each(limits)("a vendor that reports negative usage ends an agent's %s %s as usual", async (...limit) => {
+    answer = () => Response.json({ type: "message", usage: negative });
+    const { result } = await runAgent(repeat(4, { path: messages, body: { ...user("hi"), model: "claude-opus-4-1" } }), limit);
+    expect([arrived.length, result.status, result.usage]).toMatchObject([1, "budget", { input: 0, output: 100_000 }]);
+  });
+
+  test.each(limits)("a vendor that reports negative usage ends the native agent's %s %s as usual", async (...limit) => {
+    const events = [
+      { type: "message_start", message: { usage: { ...negative, output_tokens: 0 } } },
+      { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "1", name: "bash", input: {} } },
+      { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: '{"command":"true"}' } },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 50_000 } },
+      { type: "message_stop" },
+    ];
+    const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+    answer = () => new Response(text, { headers: { "content-type": "text/event-stream" } });
+    const flags = ["-m", "anthropic/claude-opus-4-1", "--max-steps", "4", "--json", ...limit];
+    const ran = await skein.run(["run", "go", ...flags]);
+    expect([arrived.length, ran.json()]).toMatchObject([1, { status: "budget", usage: { input: 0, output: 50_000 } }]);
   });
 });

@@ -2,7 +2,7 @@
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
 import type { Effort, Endpoint, ModelRequest, StopReason, Wire, WireEvent } from "../model.ts";
 import type { Json } from "../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, textAt } from "./json.ts";
+import { countAt, listAt, numberAt, objectAt, textAt } from "./json.ts";
 import { failed, JsonReader } from "./json-reader.ts";
 import { bodyWithItems, writeItems } from "./kept-items.ts";
 import { type AssistantSide, fitCallId, type MessageSide, opaqueOf, parseCall, type UserSide } from "./parts.ts";
@@ -181,10 +181,10 @@ class AnthropicReader extends JsonReader {
   /** Counts are cumulative. A later event may omit some of them. */
   #count(usage: Json | undefined): void {
     this.usage = {
-      input: numberAt(usage, "input_tokens") ?? this.usage.input,
-      output: numberAt(usage, "output_tokens") ?? this.usage.output,
-      cacheRead: numberAt(usage, "cache_read_input_tokens") ?? this.usage.cacheRead,
-      cacheWrite: numberAt(usage, "cache_creation_input_tokens") ?? this.usage.cacheWrite,
+      input: countAt(usage, "input_tokens") ?? this.usage.input,
+      output: countAt(usage, "output_tokens") ?? this.usage.output,
+      cacheRead: countAt(usage, "cache_read_input_tokens") ?? this.usage.cacheRead,
+      cacheWrite: countAt(usage, "cache_creation_input_tokens") ?? this.usage.cacheWrite,
     };
   }
 

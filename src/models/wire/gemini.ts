@@ -2,7 +2,7 @@
 import type { CallPart, Part, ResultPart } from "../../protocol/tree/node.ts";
 import type { Effort, Endpoint, ModelRequest, StopReason, Wire, WireEvent } from "../model.ts";
 import type { Json } from "../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, textAt } from "./json.ts";
+import { countAt, listAt, numberAt, objectAt, textAt } from "./json.ts";
 import { failed, JsonReader } from "./json-reader.ts";
 import { bodyWithItems, writeItems } from "./kept-items.ts";
 import { type AssistantSide, makeCallId, type MessageSide, opaqueOf, type UserSide } from "./parts.ts";
@@ -183,8 +183,8 @@ class GeminiReader extends JsonReader {
   /** Each chunk has the counts so far. Thoughts are billed as output. */
   #count(usage: Json | undefined): void {
     if (!usage) return;
-    const prompt = (numberAt(usage, "promptTokenCount") ?? 0) + (numberAt(usage, "toolUsePromptTokenCount") ?? 0);
-    const output = (numberAt(usage, "candidatesTokenCount") ?? 0) + (numberAt(usage, "thoughtsTokenCount") ?? 0);
-    this.countTokens(prompt, output, { read: numberAt(usage, "cachedContentTokenCount") });
+    const prompt = (countAt(usage, "promptTokenCount") ?? 0) + (countAt(usage, "toolUsePromptTokenCount") ?? 0);
+    const output = (countAt(usage, "candidatesTokenCount") ?? 0) + (countAt(usage, "thoughtsTokenCount") ?? 0);
+    this.countTokens(prompt, output, { read: countAt(usage, "cachedContentTokenCount") });
   }
 }

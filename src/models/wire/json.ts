@@ -23,3 +23,12 @@ export function numberAt(json: Json | undefined, key: string): number | undefine
   const value = json?.[key];
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
+
+/** A number of tokens or an amount of money. A negative one counts as missing: it would give back budget that was used. */
+export function countAt(json: Json | undefined, key: string): number | undefined {
+  const value = numberAt(json, key);
+  return value === undefined || value < 0 ? undefined : Math.min(value, maxCount);
+}
+
+/** No vendor counts more. Sums of larger numbers would not be exact. */
+const maxCount = 1e12;

@@ -2,7 +2,7 @@
 import type { Part } from "../../protocol/tree/node.ts";
 import type { VendorError, ServerEvent, StopReason, WireEvent } from "../model.ts";
 import { isRecord, type Json } from "../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
+import { countAt, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { failed, JsonReader } from "./json-reader.ts";
 import { makeCallId, parseCall } from "./parts.ts";
 
@@ -132,15 +132,15 @@ export class ChatReader extends JsonReader {
 
   #count(usage: Json | undefined): void {
     if (!usage) return;
-    const prompt = numberAt(usage, "prompt_tokens") ?? 0;
+    const prompt = countAt(usage, "prompt_tokens") ?? 0;
     const details = objectAt(usage, "prompt_tokens_details");
     const cached = {
-      read: numberAt(details, "cached_tokens") ?? numberAt(usage, "prompt_cache_hit_tokens"),
-      write: numberAt(details, "cache_write_tokens"),
+      read: countAt(details, "cached_tokens") ?? countAt(usage, "prompt_cache_hit_tokens"),
+      write: countAt(details, "cache_write_tokens"),
     };
     // Some vendors count reasoning separately from the completion. Only the total has both.
-    const outputOfTotal = (numberAt(usage, "total_tokens") ?? 0) - prompt;
-    this.countTokens(prompt, Math.max(numberAt(usage, "completion_tokens") ?? 0, outputOfTotal), cached);
+    const outputOfTotal = (countAt(usage, "total_tokens") ?? 0) - prompt;
+    this.countTokens(prompt, Math.max(countAt(usage, "completion_tokens") ?? 0, outputOfTotal), cached);
   }
 
   /** A call is complete when the next call starts or the finish reason arrives. The wire has no other mark. */

@@ -2,7 +2,7 @@
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
 import type { Endpoint, ModelRequest, ServerEvent, Wire, WireEvent } from "../model.ts";
 import type { Json } from "../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, textAt } from "./json.ts";
+import { countAt, listAt, numberAt, objectAt, textAt } from "./json.ts";
 import { failed, JsonReader } from "./json-reader.ts";
 import { bodyWithItems, writeItems } from "./kept-items.ts";
 import { type AssistantSide, fitCallId, imageUrl, opaqueOf, parseCall, type UserSide } from "./parts.ts";
@@ -134,8 +134,8 @@ class ResponsesReader extends JsonReader {
   #end(response: Json | undefined): WireEvent[] {
     const usage = objectAt(response, "usage");
     const details = objectAt(usage, "input_tokens_details");
-    const cached = { read: numberAt(details, "cached_tokens"), write: numberAt(details, "cache_write_tokens") };
-    this.countTokens(numberAt(usage, "input_tokens") ?? 0, numberAt(usage, "output_tokens") ?? 0, cached);
+    const cached = { read: countAt(details, "cached_tokens"), write: countAt(details, "cache_write_tokens") };
+    this.countTokens(countAt(usage, "input_tokens") ?? 0, countAt(usage, "output_tokens") ?? 0, cached);
     const reason = textAt(objectAt(response, "incomplete_details"), "reason");
     this.stop = reason === "content_filter" || this.#refused() ? "refused" : reason === "" ? "end" : "length";
     return [];

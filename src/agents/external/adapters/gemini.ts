@@ -2,7 +2,7 @@
 // exits with 0, so only a `result` line means that a turn has ended. Gemini CLI can't fork its sessions.
 import { join } from "node:path";
 import type { Json } from "../../../kit/text/json.ts";
-import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { countAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
 import { matchFailure, plainMessage } from "./failure-patterns.ts";
@@ -194,7 +194,7 @@ function readResult(state: State, event: Json): CliEvent[] {
 
 /** `input_tokens` includes cached tokens. Thinking counts only in `total_tokens`. */
 function usageOf(stats: Json): Usage {
-  const count = (key: string): number => numberAt(stats, key) ?? 0;
+  const count = (key: string): number => countAt(stats, key) ?? 0;
   const cacheRead = count("cached");
   return {
     input: Math.max(0, count("input_tokens") - cacheRead),

@@ -2,7 +2,7 @@
 // event, no retries and no last event: a step without a tool call ends the turn.
 import { join } from "node:path";
 import type { Json } from "../../../kit/text/json.ts";
-import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { countAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
 import { instructionsFile, instructionsOf, multiVendorFields, readStoredKey, vendorRoute } from "./multi-vendor.ts";
@@ -183,7 +183,7 @@ function readToolUse(state: State, part: Json | undefined): void {
 function finishStep(state: State, part: Json | undefined): CliEvent[] {
   const usage = usageOf(objectAt(part, "tokens"));
   state.usage = addUsage(state.usage, usage);
-  state.costUsd += numberAt(part, "cost") ?? 0;
+  state.costUsd += countAt(part, "cost") ?? 0;
   const events = flushStep(state, usage);
   const reason = textAt(part, "reason");
   if (reason === "tool-calls") return events;
@@ -205,10 +205,10 @@ function flushStep(state: State, usage?: Usage): CliEvent[] {
 function usageOf(tokens: Json | undefined): Usage {
   const cache = objectAt(tokens, "cache");
   return {
-    input: numberAt(tokens, "input") ?? 0,
-    output: (numberAt(tokens, "output") ?? 0) + (numberAt(tokens, "reasoning") ?? 0),
-    cacheRead: numberAt(cache, "read") ?? 0,
-    cacheWrite: numberAt(cache, "write") ?? 0,
+    input: countAt(tokens, "input") ?? 0,
+    output: (countAt(tokens, "output") ?? 0) + (countAt(tokens, "reasoning") ?? 0),
+    cacheRead: countAt(cache, "read") ?? 0,
+    cacheWrite: countAt(cache, "write") ?? 0,
   };
 }
 

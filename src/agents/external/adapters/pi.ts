@@ -2,7 +2,7 @@
 // the error is in its messages. Older versions send the whole message again with each delta; the reader uses only the delta.
 import { join } from "node:path";
 import type { Json } from "../../../kit/text/json.ts";
-import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { countAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
@@ -158,7 +158,7 @@ function readMessage(state: State, message: Json | undefined): CliEvent[] {
   const parts = piParts(message);
   const usage = piUsage(objectAt(message, "usage"));
   state.usage = addUsage(state.usage, usage);
-  state.costUsd += numberAt(objectAt(objectAt(message, "usage"), "cost"), "total") ?? 0;
+  state.costUsd += countAt(objectAt(objectAt(message, "usage"), "cost"), "total") ?? 0;
   const reason = textAt(message, "stopReason");
   state.failed =
     reason === "error" || reason === "aborted" ? { parts, error: textAt(message, "errorMessage") || `pi stopped: ${reason}` } : null;

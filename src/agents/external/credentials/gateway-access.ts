@@ -7,6 +7,8 @@ import { proxyVariables } from "../../../executor/environment.ts";
 import { upstreamProxy } from "../../../sandbox/proxy/upstream-proxy.ts";
 import { createPortReceiver } from "../../../sandbox/namespace-port.ts";
 import { stepLimitError } from "../../native/request/request-size.ts";
+import { oneLine } from "../../../kit/text/cut-text.ts";
+import type { TurnError } from "../../../protocol/api/error.ts";
 import { tokensIn } from "../../../kit/text/bytes-per-token.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { LedgerEntry, MeteredRequest } from "../gateway/ledger.ts";
@@ -32,7 +34,8 @@ export async function openGatewayAccess(access: AccessRequest, endpoints: Endpoi
     reserve: async (request) => {
       const stepError = stepLimitError(requestCount, input.limits);
       if (stepError === null) requestCount += 1;
-      const reservation = stepError ?? (await hooks.budget.reserve(await estimateRequest(access, request)));
+      const estimate = await estimateRequest(access, request);
+      const reservation = stepError ?? priceError(access, request, estimate) ?? (await hooks.budget.reserve(estimate));
       if (typeof reservation === "function") return reservation;
       await Bun.sleep(lastOutputMs);
       hooks.onBudgetUsedUp(reservation);
@@ -86,10 +89,22 @@ const unlimitedOutput = 32_000;
 async function estimateRequest({ deps, input }: AccessRequest, request: LedgerEntry): Promise<UsageEstimate> {
   if (request.route.kind !== "answer") return { tokens: 0, costUsd: 0 };
   const usage = { ...zeroUsage, input: tokensIn(request.bytes), output: request.outputLimit ?? unlimitedOutput };
-  const { endpoint, model } = request;
+  const { endpoint, model, priceFactor } = request;
   const isPriced = input.limits.maxBudgetUsd !== null && model !== null;
-  const costUsd = isPriced ? await deps.price(endpoint.vendor, model, usage) : null;
-  return { tokens: countedTokens(usage), costUsd };
+  const price = isPriced ? await deps.price(endpoint.vendor, model, usage) : null;
+  return { tokens: countedTokens(usage), costUsd: price === null ? null : price * priceFactor };
+}
+
+/** A CLI may name any model in a request. One without a price would cost money that no budget counts. */
+function priceError({ input }: AccessRequest, { model }: LedgerEntry, { costUsd }: UsageEstimate): TurnError | null {
+  if (input.limits.maxBudgetUsd === null || costUsd !== null) return null;
+  const name = model === null ? "a request without a model" : oneLine(model, 100);
+  return {
+    kind: "budget",
+    limit: "money",
+    message: `no price is known for ${name}, so --max-budget-usd can't be enforced`,
+    hint: "use --max-tokens instead, or set its price in `models` of the config",
+  };
 }
 
 function mainModel(requests: readonly MeteredRequest[]): string | null {

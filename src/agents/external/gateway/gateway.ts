@@ -8,12 +8,11 @@ import { readVendorError } from "../../../models/error-response.ts";
 import { brokenFailure, classify, networkFailure } from "../../../models/failure.ts";
 import type { Endpoint, WireName } from "../../../models/model.ts";
 import { loadWire } from "../../../models/stream.ts";
-import { textAt } from "../../../models/wire/json.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { SettleReservation } from "../../../protocol/api/ports.ts";
 import { isLimitError } from "../../../protocol/limits/at-limit.ts";
 import type { Spent } from "../../../protocol/tree/usage.ts";
-import { outputLimit, readAtMost, readRequestBody } from "./request-body.ts";
+import { modelOf, outputLimit, priceFactor, readAtMost, readRequestBody } from "./request-body.ts";
 import { type LedgerEntry, Ledger, type MeteredRequest, type Price } from "./ledger.ts";
 import type { HostProxyOptions } from "../../../sandbox/proxy/host-proxy.ts";
 import type { ListenTarget } from "../../../sandbox/proxy/join-sockets.ts";
@@ -137,9 +136,10 @@ export class Gateway {
     const read = await readRequestBody(request, { wire: route.wire, vendor: endpoint.vendor, isOffline });
     if ("status" in read) return errorAnswer(route.wire, read.status, read.message);
     const { body, json } = read;
-    const model = route.model ?? (textAt(json ?? undefined, "model") || null);
+    const model = route.model ?? (json === null ? null : modelOf(json));
     const limit = json === null ? null : outputLimit(json, route.wire);
-    const entry = this.#ledger.begin({ endpoint, route, model, bytes: body?.length ?? 0, outputLimit: limit });
+    const factor = json === null ? 1 : priceFactor(json);
+    const entry = this.#ledger.begin({ endpoint, route, model, bytes: body?.length ?? 0, outputLimit: limit, priceFactor: factor });
     return this.#forward({ request, url, body }, entry);
   }
 

@@ -34,6 +34,8 @@ export type LedgerEntry = {
   bytes: number;
   /** The most output tokens that the request allows; null if it sets no limit. */
   outputLimit: number | null;
+  /** Times the listed price that the request may cost. */
+  priceFactor: number;
   /** Interrupts the request. */
   stop: AbortController;
   /** True from the moment the vendor may have received the request. */
@@ -57,7 +59,7 @@ export class Ledger {
     this.#price = price;
   }
 
-  begin(request: Pick<LedgerEntry, "endpoint" | "route" | "model" | "bytes" | "outputLimit">): LedgerEntry {
+  begin(request: Pick<LedgerEntry, "endpoint" | "route" | "model" | "bytes" | "outputLimit" | "priceFactor">): LedgerEntry {
     const entry: LedgerEntry = { ...request, stop: new AbortController(), isSent: false, status: null, meter: null, settle: null };
     this.#open.set(entry, Promise.withResolvers());
     return entry;
@@ -85,10 +87,11 @@ export class Ledger {
     await Promise.all([...this.#open.values()].map(({ promise }) => promise));
   }
 
-  async #cost({ endpoint, model }: LedgerEntry, usage: Usage): Promise<number | null> {
+  async #cost({ endpoint, model, priceFactor }: LedgerEntry, usage: Usage): Promise<number | null> {
     if (Object.values(usage).every((count) => count === 0)) return 0;
     // Without a price the tokens still count.
-    return model === null ? null : this.#price(endpoint.vendor, model, usage).catch(() => null);
+    const price = model === null ? null : await this.#price(endpoint.vendor, model, usage).catch(() => null);
+    return price === null ? null : price * priceFactor;
   }
 }
 

@@ -2,7 +2,7 @@
 // or allow, and adds the option that makes a vendor report usage. The vendor gets exactly the values that were checked.
 import type { WireName } from "../../../models/model.ts";
 import type { Json } from "../../../kit/text/json.ts";
-import { numberAt, objectAt, parseJson } from "../../../models/wire/json.ts";
+import { numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 import { findVendorFetch } from "./vendor-fetches.ts";
 
 const maxBodyBytes = 64 * 1024 * 1024;
@@ -56,6 +56,23 @@ export function outputLimit(json: Json, wire: WireName): number | null {
 const limitFields = ["max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"];
 /** The number of alternative answers. */
 const countFields = ["n", "candidateCount", "candidate_count"];
+
+/** Null if the request names no model, or several: OpenRouter chooses one of them, so its price is not known. */
+export function modelOf(json: Json): string | null {
+  const others = json["models"];
+  return Array.isArray(others) && others.length > 0 ? null : textAt(json, "model") || null;
+}
+
+/** How many times the listed price the vendor may charge for the request: fast tiers cost more, and no answer tells how much. */
+export function priceFactor(json: Json): number {
+  if (textAt(json, "speed") === "fast") return fastFactor;
+  return /priority|fast/i.test(textAt(json, "service_tier") || textAt(json, "serviceTier")) ? priorityFactor : 1;
+}
+
+/** Anthropic's fast mode. */
+const fastFactor = 6;
+/** The highest factor of the priority tiers of OpenAI and Google. */
+const priorityFactor = 2.5;
 
 /** Stops reading after the chunk that exceeds the limit. */
 export async function readAtMost(

@@ -2,7 +2,7 @@
 // would be a way out: the address itself can carry a secret. Tool types are an allow-list, because vendors add new ones.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import type { WireName } from "../../../models/model.ts";
-import { listAt, textAt } from "../../../models/wire/json.ts";
+import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 
 /** Returns the path of the first such field, as in `tools[0].type=web_search`; null if there is none. */
 export function findVendorFetch(json: Json, wire: WireName): string | null {
@@ -13,19 +13,24 @@ export function findVendorFetch(json: Json, wire: WireName): string | null {
  * Options besides the tools that let a vendor connect to servers or search. Some of those for `openai-chat` belong to
  * other vendors on that wire.
  */
+const routerOptions = ["web_search_options", "search_parameters", "search_settings", "plugins", "web_search", "preset"];
+
 const options: Record<WireName, readonly string[]> = {
   anthropic: ["mcp_servers"],
-  "openai-responses": [],
-  "openai-chat": ["web_search_options", "search_parameters", "search_settings", "plugins", "web_search"],
+  // A stored prompt may have tools of its own.
+  "openai-responses": [...routerOptions, "prompt"],
+  "openai-chat": routerOptions,
   gemini: [],
 };
 
 /** Models that search without being asked to. */
-const searchingModels = /:online$|search-preview|search-api|deep-research|(^|\/)(compound|sonar)\b/;
+const searchingModels = /:online$|@preset\/|search-preview|search-api|deep-research|(^|\/)(compound|sonar)\b/;
 
 function findOption(json: Json, wire: WireName): string | null {
-  const model = textAt(json, "model");
-  if (searchingModels.test(model)) return `model=${model.slice(0, 100)}`;
+  // OpenRouter asks the other models if the first one fails.
+  const others = Array.isArray(json["models"]) ? json["models"] : [];
+  const model = [json["model"], ...others].find((name) => typeof name === "string" && searchingModels.test(name));
+  if (model !== undefined) return `model=${String(model).slice(0, 100)}`;
   return options[wire].find((name) => !isEmpty(json[name])) ?? null;
 }
 
@@ -56,6 +61,7 @@ function findTool(json: Json, wire: WireName): string | null {
     // A tool of Anthropic without a type is the CLI's own.
     const type = textAt(tool, "type") || (wire === "anthropic" && isEmpty(tool["type"]) ? "custom" : "");
     if (!allowedTools[wire].test(type) && !isCachedSearch(tool)) return `${path}.type=${type.slice(0, 100)}`;
+    if (wire === "openai-responses" && isHostedShell(tool)) return `${path}.environment`;
     tools.push(...toolsOf(tool, `${path}.tools`));
   }
   return null;
@@ -63,6 +69,11 @@ function findTool(json: Json, wire: WireName): string | null {
 
 function toolsOf(json: Json, path: string): { tool: Json; path: string }[] {
   return listAt(json, "tools").map((tool, index) => ({ tool, path: `${path}[${index}]` }));
+}
+
+/** True for a shell that OpenAI runs. Its container may have a network. */
+function isHostedShell(tool: Json): boolean {
+  return tool["type"] === "shell" && !isEmpty(tool["environment"]) && textAt(objectAt(tool, "environment"), "type") !== "local";
 }
 
 /** True for a search that OpenAI answers from its index, without opening a page. Codex declares it by default. */

@@ -1,7 +1,7 @@
 // Parses trajectories of the format ATIF, versions 1.0 to 1.7: one conversation with its sub-agents in one object.
 // Steps that are no objects, or that no source took, are counted and left out.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { countAt, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { NewNode, Note, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
@@ -130,16 +130,16 @@ function answerNode(step: Json, content: Part[]): NewNode {
     author: "agent",
     parts: [...thinkingParts(textAt(step, "reasoning_content")), ...content, ...calls],
     ...(textAt(step, "model_name") === "" ? {} : { model: textAt(step, "model_name") }),
-    ...(metrics === undefined ? {} : { usage: usageOf(metrics), costUsd: numberAt(metrics, "cost_usd") ?? null }),
+    ...(metrics === undefined ? {} : { usage: usageOf(metrics), costUsd: countAt(metrics, "cost_usd") ?? null }),
   };
 }
 
 /** `prompt_tokens` includes the cached ones. */
 function usageOf(metrics: Json): Usage {
-  const cacheRead = numberAt(metrics, "cached_tokens") ?? 0;
-  const cacheWrite = numberAt(objectAt(metrics, "extra"), "cache_write_tokens") ?? 0;
-  const input = Math.max(0, (numberAt(metrics, "prompt_tokens") ?? 0) - cacheRead - cacheWrite);
-  return { input, output: numberAt(metrics, "completion_tokens") ?? 0, cacheRead, cacheWrite };
+  const cacheRead = countAt(metrics, "cached_tokens") ?? 0;
+  const cacheWrite = countAt(objectAt(metrics, "extra"), "cache_write_tokens") ?? 0;
+  const input = Math.max(0, (countAt(metrics, "prompt_tokens") ?? 0) - cacheRead - cacheWrite);
+  return { input, output: countAt(metrics, "completion_tokens") ?? 0, cacheRead, cacheWrite };
 }
 
 /** Pictures inside the file. A path or URL of a picture is never opened: the file is untrusted. */

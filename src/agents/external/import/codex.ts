@@ -1,7 +1,7 @@
 // Parses Codex's rollout files, which have one response item per line. The items of one response become one node. Items
 // that Codex itself added (environment, instructions) are left out.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { countAt, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import { addNode, type ParsedNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./parsed-node.ts";
@@ -145,10 +145,10 @@ function addUsage(state: State, usage: Json | undefined): void {
 
 /** Codex's input tokens include cached ones. */
 export function codexUsage(usage: Json): Usage {
-  const cacheRead = numberAt(usage, "cached_input_tokens") ?? 0;
-  const cacheWrite = numberAt(usage, "cache_write_input_tokens") ?? 0;
-  const input = Math.max(0, (numberAt(usage, "input_tokens") ?? 0) - cacheRead - cacheWrite);
-  return { input, output: numberAt(usage, "output_tokens") ?? 0, cacheRead, cacheWrite };
+  const cacheRead = countAt(usage, "cached_input_tokens") ?? 0;
+  const cacheWrite = countAt(usage, "cache_write_input_tokens") ?? 0;
+  const input = Math.max(0, (countAt(usage, "input_tokens") ?? 0) - cacheRead - cacheWrite);
+  return { input, output: countAt(usage, "output_tokens") ?? 0, cacheRead, cacheWrite };
 }
 
 /** Moves the tip back by `turns` prompts. The nodes after it stay in the tree as a branch. */

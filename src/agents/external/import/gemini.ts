@@ -1,7 +1,7 @@
 // Parses Gemini CLI's chats: records that add or complete a message, `$set` with a new list of all messages, and
 // `$rewindTo`. Older versions wrote one object. A message keeps its first form, which has more data than a later list.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { countAt, listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import { callsOf, type NewNode, type Part } from "../../../protocol/tree/node.ts";
 import { addNode, type ParsedNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./parsed-node.ts";
 import { callPart, contentParts, resultNode, thinkingParts } from "./parts.ts";
@@ -125,10 +125,10 @@ function responseNodes(response: Json, name: string, answered: Set<string>, isEr
 }
 
 function usageOf(tokens: Json) {
-  const cacheRead = numberAt(tokens, "cached") ?? 0;
+  const cacheRead = countAt(tokens, "cached") ?? 0;
   return {
-    input: Math.max(0, (numberAt(tokens, "input") ?? 0) - cacheRead) + (numberAt(tokens, "tool") ?? 0),
-    output: (numberAt(tokens, "output") ?? 0) + (numberAt(tokens, "thoughts") ?? 0),
+    input: Math.max(0, (countAt(tokens, "input") ?? 0) - cacheRead) + (countAt(tokens, "tool") ?? 0),
+    output: (countAt(tokens, "output") ?? 0) + (countAt(tokens, "thoughts") ?? 0),
     cacheRead,
     cacheWrite: 0,
   };

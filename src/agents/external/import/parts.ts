@@ -1,6 +1,6 @@
 // Converts the content of messages of other agents to parts, in their transcripts and on their stdout.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
-import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { countAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import { parseCall } from "../../../models/wire/parts.ts";
 import type { ImageData, NewNode, Part } from "../../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
@@ -27,7 +27,7 @@ function imageOf(block: Json): ImageData | null {
 
 /** Reads the token counts of input, output, cache reads and cache writes from `keys`, in this order. A missing count is taken from `before`. */
 export function usageAt(counts: Json | undefined, keys: string[], before = zeroUsage): Usage {
-  const [input, output, cacheRead, cacheWrite] = keys.map((key) => numberAt(counts, key));
+  const [input, output, cacheRead, cacheWrite] = keys.map((key) => countAt(counts, key));
   return {
     input: input ?? before.input,
     output: output ?? before.output,

@@ -1,6 +1,6 @@
 // Parses pi's transcripts, a tree of entries linked by `parentId`. Messages, summaries and compactions become nodes.
 import type { Json } from "../../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { countAt, listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import { addNode, type ParsedNode, type ParsedTranscript, type TranscriptFormat } from "./parsed-node.ts";
@@ -72,7 +72,7 @@ function messageNode(message: Json): NewNode | null {
 
 function answerNode(message: Json): NewNode {
   const usage = objectAt(message, "usage");
-  const cost = numberAt(objectAt(usage, "cost"), "total") ?? 0;
+  const cost = countAt(objectAt(usage, "cost"), "total") ?? 0;
   return {
     author: "agent",
     parts: piParts(message),

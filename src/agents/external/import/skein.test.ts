@@ -60,3 +60,19 @@ test("a tree that does not list the session of its header is imported as a plain
   const parsed = skein.parse([{ ...header, tree: { id: tree, sessions: [{ id: other }], turns: [] } }, line(a, null)]);
   expect(parsed).toMatchObject({ tree: null, sessions: [{ id: main }], nodes: [{ session: main }] });
 });
+
+test("usage and cost that would be subtracted from other spending are left out", () => {
+  const usage = { input: 1, output: 2, cache_read: 0, cache_write: 0 };
+  const costs = [
+    { token_usage: { ...usage, input: -1 }, node: { cost_usd: -5 } },
+    { token_usage: "x" },
+    { token_usage: usage, node: { cost_usd: 0.5 } },
+  ];
+  const parsed = skein.parse([header, ...[a, b, c].map((id, index) => line(id, null, costs[index]))]);
+  const isCounted = parsed.nodes.map((node) => [node.usage, node.costUsd]);
+  expect(isCounted).toEqual([
+    [undefined, undefined],
+    [undefined, undefined],
+    [{ input: 1, output: 2, cacheRead: 0, cacheWrite: 0 }, 0.5],
+  ]);
+});

@@ -8,6 +8,7 @@ import { type Node, type Part, type ResultPart, textOf } from "../../../protocol
 import { toolLevels, type Policy, type EnforcedPolicy } from "../../../protocol/api/policy.ts";
 import { turnStatuses, type TurnError } from "../../../protocol/api/error.ts";
 import { nodeOfLines, type TreeLine } from "../../../protocol/json/tree-lines.ts";
+import { type Usage, zeroUsage } from "../../../protocol/tree/usage.ts";
 import { assignTurns, type ParsedTree, unknownPolicy } from "./assign-ids.ts";
 import { timeOf } from "./parsed-node.ts";
 
@@ -53,13 +54,23 @@ function nodesOf(entries: Json[], main: string): { nodes: ImportedNode[]; malfor
 }
 
 /** Leaves out additional fields of another type. */
-function withKnownFields({ note, model, costUsd, ...node }: Node): Node {
+function withKnownFields({ note, model, costUsd, usage, ...node }: Node): Node {
   return {
     ...node,
     ...(isRecord(note) && typeof note["about"] === "string" ? { note } : {}),
     ...(typeof model === "string" ? { model } : {}),
-    ...(typeof costUsd === "number" || costUsd === null ? { costUsd } : {}),
+    ...(isAmount(costUsd) || costUsd === null ? { costUsd } : {}),
+    ...(isUsage(usage) ? { usage } : {}),
   };
+}
+
+function isUsage(value: unknown): value is Usage {
+  return isRecord(value) && Object.keys(zeroUsage).every((name) => isAmount(value[name]));
+}
+
+/** A negative amount would be subtracted from what was really spent. */
+function isAmount(value: unknown): boolean {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }
 
 function isLine(entry: Json): boolean {

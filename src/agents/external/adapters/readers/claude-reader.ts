@@ -2,7 +2,7 @@
 // Sub-agents print on the same stream; their entries name the call that started them (`parent_tool_use_id`).
 import { isRecord, type Json } from "../../../../kit/text/json.ts";
 import { plausibleReset } from "../../../../models/limits/reset-time.ts";
-import { listAt, numberAt, objectAt, textAt } from "../../../../models/wire/json.ts";
+import { countAt, listAt, numberAt, objectAt, textAt } from "../../../../models/wire/json.ts";
 import type { TurnStatus } from "../../../../protocol/api/error.ts";
 import type { Part } from "../../../../protocol/tree/node.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../../protocol/tree/usage.ts";
@@ -226,7 +226,7 @@ function totalOf(entry: Json): CliEvent[] {
   const counts = Object.values(models).filter(isRecord);
   if (counts.length === 0) return [];
   const usage = counts.map((count) => usageAt(count, modelUsageKeys)).reduce(addUsage, zeroUsage);
-  const costUsd = counts.reduce((sum, count) => sum + (numberAt(count, "costUSD") ?? 0), 0);
+  const costUsd = counts.reduce((sum, count) => sum + (countAt(count, "costUSD") ?? 0), 0);
   return [{ type: "usage", usage, costUsd }];
 }
 
