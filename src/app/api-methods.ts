@@ -25,7 +25,7 @@ export function createApiMethods(
       list: async () => (await import("./list-models.ts")).listModels(ctx),
       show: async ({ model }) => (await import("./list-models.ts")).findModel(ctx, model),
     },
-    auth: { status: async () => (await import("./agents/agent-credentials.ts")).withAgentCredentials(ctx, await authStatus(ctx)) },
+    auth: { status: async () => (await import("./agents/agent-credentials.ts")).withAgentCredentials(ctx, await checkedAuthStatus(ctx)) },
     skills: {
       async list({ directory }) {
         const { scanSkills } = await import("../skills/scan-skills.ts");
@@ -80,6 +80,12 @@ export function createApiMethods(
       tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ctx, createTrialApp, params),
     },
   };
+}
+
+/** Like `authStatus`, and asks the servers on this machine. */
+async function checkedAuthStatus(ctx: AppContext): Promise<VendorAuth[]> {
+  const { withLocalServer } = await import("../models/vendors.ts");
+  return Promise.all((await authStatus(ctx)).map(withLocalServer));
 }
 
 export async function authStatus(ctx: AppContext): Promise<VendorAuth[]> {

@@ -8,7 +8,7 @@ import { directorySize } from "../kit/files/directory-size.ts";
 import { pluralize } from "../kit/text/cut-text.ts";
 import { checkConfig } from "../config/doctor.ts";
 import { chooseModel } from "../models/choose-model.ts";
-import { answersHere, findVendor } from "../models/vendors.ts";
+import { findVendor, withLocalServer } from "../models/vendors.ts";
 import type { DoctorCheck, DoctorReport, VendorAuth } from "../protocol/api/api.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { toolsByLevel, defaultPolicy } from "../protocol/api/policy.ts";
@@ -88,11 +88,11 @@ async function checkAgent(ctx: AppContext, name: string): Promise<string> {
 }
 
 /** A server on this machine is ready only if it answers. */
-async function checkVendor({ vendor, ready, source, baseUrl, hint }: VendorAuth): Promise<DoctorCheck> {
-  const check = { name: `key: ${vendor}`, optional: true, hint };
-  if (findVendor(vendor)?.isLocal !== true) return { ...check, ok: ready, detail: source ?? (ready ? "none needed" : "not set") };
-  const answers = await answersHere(baseUrl);
-  return { ...check, ok: answers, detail: answers ? `answers at ${baseUrl}` : `no server answers at ${baseUrl}` };
+async function checkVendor(auth: VendorAuth): Promise<DoctorCheck> {
+  const { vendor, ready, source, baseUrl } = await withLocalServer(auth);
+  const check = { name: `key: ${vendor}`, optional: true, ok: ready, hint: auth.hint };
+  if (findVendor(vendor)?.isLocal !== true) return { ...check, detail: source ?? (ready ? "none needed" : "not set") };
+  return { ...check, detail: ready ? `answers at ${baseUrl}` : `no server answers at ${baseUrl}` };
 }
 
 /** An invalid entry stops every run. A missing program stops only the runs of its agent, so that check is optional. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../protocol/api/error.ts";
-import { vendorAuth, endpointFor, localModels, parseModelName, vendors, type VendorSource } from "./vendors.ts";
+import { vendorAuth, endpointFor, localModels, parseModelName, vendors, withLocalServer, type VendorSource } from "./vendors.ts";
 
 describe("parseModelName", () => {
   const table: [string, [string, string, string | null]][] = [
@@ -141,4 +141,18 @@ describe("localModels", () => {
     await server.stop(true);
     expect(await localModels(`http://127.0.0.1:${server.port}/v1`)).toEqual([]);
   });
+});
+
+test("a vendor on this machine is ready only while its server answers, and needs no key", async () => {
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => Response.json({ data: [] }) });
+  const env = { OLLAMA_HOST: `127.0.0.1:${server.port}` };
+  const running = await withLocalServer(vendorAuth("ollama", { env }));
+  expect(running).toMatchObject({ ready: true, keyVariable: null });
+  await server.stop(true);
+  const stopped = await withLocalServer(vendorAuth("ollama", { env }));
+  expect(stopped).toMatchObject({
+    ready: false,
+    hint: `no server answers at http://${env.OLLAMA_HOST}/v1; get it at https://ollama.com/download`,
+  });
+  expect(await withLocalServer(vendorAuth("openai", { env: {} }))).toMatchObject({ ready: false, keyVariable: "OPENAI_API_KEY" });
 });

@@ -255,14 +255,20 @@ export function vendorAuth(name: string, source: VendorSource): VendorAuth {
     ready: credential !== null || needsNoKey,
     source: credential?.source ?? null,
     baseUrl: stripUrlSecrets(baseUrlFor(name, source)),
-    keyVariable: vendor?.keyVariables[0]?.name ?? null,
+    keyVariable: needsNoKey ? null : (vendor.keyVariables[0]?.name ?? null),
     keyUrl: vendor?.keyUrl ?? null,
     hint: credential ? "" : vendor?.isLocal ? `runs on this machine; see ${vendor.keyUrl}` : vendor ? keyHint(vendor) : "",
   };
 }
 
+/** A vendor whose server runs on this machine is ready only if the server answers. Other vendors stay as they are. */
+export async function withLocalServer(auth: VendorAuth): Promise<VendorAuth> {
+  if (findVendor(auth.vendor)?.isLocal !== true || (await answersHere(auth.baseUrl))) return auth;
+  return { ...auth, ready: false, hint: `no server answers at ${auth.baseUrl}; get it at ${auth.keyUrl}` };
+}
+
 /** Whether a server on this machine answers in time. */
-export async function answersHere(baseUrl: string, timeoutMs: number = 300): Promise<boolean> {
+async function answersHere(baseUrl: string, timeoutMs: number = 300): Promise<boolean> {
   try {
     const url = `${baseUrl.replace(/\/+$/, "")}/models`;
     return (await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: "manual" })).ok;

@@ -20,6 +20,7 @@ import { enterSession } from "./effects/turns.ts";
 import { firstState, type Size, type State, type UpdateMessage } from "./model/state.ts";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal/terminal.ts";
 import { update } from "./model/update.ts";
+import { screenHint } from "./model/screen-hint.ts";
 
 /** The effect context without the parts that the screen creates itself. */
 export type ScreenOptions = Omit<
@@ -184,7 +185,7 @@ function initialState(options: ScreenOptions, size: Size): State {
       branch: options.local.readBranch(),
       ...nextAgent(options),
       contextWindow: null,
-      problem: options.problem ?? null,
+      problem: options.problem == null ? null : { ...options.problem, hint: screenHint(options.problem.hint) },
     },
   });
 }

@@ -87,7 +87,7 @@ describe("wrong use", () => {
     [["t", "-cc"], "--continue was given twice", undefined],
     [["t", "--level", "nome"], '--level can\'t be "nome": none, minimal', 'did you mean "none"?'],
     [["t", "-lall"], '--level can\'t be "all": none, minimal', undefined],
-    [["--continue"], "try needs an argument", 'skein try "task" [flags]'],
+    [["--continue"], 'try needs an argument: "task"', 'skein try "task" [flags]'],
     [["a", "b", "c"], 'unexpected argument "c": try takes at most 2', 'skein try "task" [flags]'],
     [["a", "b", "--", "-c"], 'unexpected argument "-c": try takes at most 2', 'skein try "task" [flags]'],
   ] as [string[], string, string | undefined][])("the arguments %j are refused in one line", (argv, message, hint) => {
@@ -96,7 +96,7 @@ describe("wrong use", () => {
 
   test("a superfluous argument is named in the error", () => {
     expect(fault({ ...command, positionals: { min: 0, max: 0 } }, "x").message).toBe('unexpected argument "x": try takes no arguments');
-    expect(fault({ ...command, positionals: { min: 2, max: 2 } }, "x").message).toBe("try needs 2 arguments");
+    expect(fault({ ...command, positionals: { min: 2, max: 2 } }, "x").message).toBe('try needs 2 arguments: "task"');
   });
 
   test("an unknown verb is refused with the nearest known one", () => {

@@ -147,8 +147,7 @@ function checkPositionals(command: Command, positionals: string[]): void {
     const hint = nearest === null ? usageLine(command) : `did you mean "skein ${command.name} ${nearest}"?`;
     throw new Fault("usage", `${command.name} takes ${command.verbs.join(", ")}, not "${first}"`, { hint });
   }
-  if (positionals.length < min)
-    throw new Fault("usage", `${command.name} needs ${min === 1 ? "an argument" : `${min} arguments`}`, { hint: usageLine(command) });
+  if (positionals.length < min) throw missingArguments(command);
   if (positionals.length > max) {
     const extra = positionals[max] as string;
     throw new Fault("usage", `unexpected argument "${extra}": ${command.name} takes ${max === 0 ? "no arguments" : `at most ${max}`}`, {
@@ -156,6 +155,21 @@ function checkPositionals(command: Command, positionals: string[]): void {
     });
   }
 }
+
+/** Names the arguments, and the command that lists their values. */
+function missingArguments(command: Command): Fault {
+  const { min } = command.positionals;
+  const [required = ""] = command.usage.split(" [");
+  const names = command.verbs?.join(", ") ?? (required.match(/<[^>]+>|"[^"]+"/g) ?? []).slice(0, min).join(" ");
+  const text = `${command.name} needs ${min === 1 ? "an argument" : `${min} arguments`}${names === "" ? "" : `: ${names}`}`;
+  const listing = command.listing ?? listings.find(([name]) => names.startsWith(name))?.[1];
+  return new Fault("usage", text, { hint: listing === undefined ? usageLine(command) : `${usageLine(command)}\n${listing}` });
+}
+
+const listings: readonly [name: string, listing: string][] = [
+  ["<session", "`skein list` lists the sessions"],
+  ["<ask", "`skein asks` lists the open questions"],
+];
 
 /** For a command with verbs: throws for a flag or an argument that the verb does not take. The verb counts as a positional. */
 export function checkVerb(command: Command, args: Args, verb: { positionals: number; flags: readonly string[] }): void {

@@ -38,6 +38,8 @@ export type Command = {
   /** The arguments after the name: `"task" [flags]`. */
   usage: string;
   positionals: { min: number; max: number };
+  /** Names the command that lists values of the arguments, for a refusal. Default: by the argument's name in `usage`. */
+  listing?: string;
   /** Allowed values of the first positional, also offered by completion. */
   verbs?: readonly string[];
   /** Verbs with the name of a team as argument, for completion. */

@@ -1,11 +1,11 @@
 // Renders everything about a run but its answer as lines. All printers for people share these lines.
-import { costText } from "../../protocol/tree/usage-text.ts";
+import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import type { Cost } from "../../protocol/tree/usage.ts";
 import { printableLabel } from "./session-label.ts";
 import { realPath } from "../../kit/files/path-status.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { retryText } from "../../protocol/limits/clock-time.ts";
-import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
+import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask, PendingTurn, QueuedInput } from "../../protocol/api/control.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
 import { waitingText } from "../../protocol/limits/clock-time.ts";
@@ -206,8 +206,7 @@ export function costOfResult({ cost_usd, cost_is_partial }: ResultRecord): Cost 
 
 /** `session` is the label of the session, as in the first line of the turn. */
 export function summaryLine(result: ResultRecord, session: string): string {
-  const { usage } = result;
-  const cached = usage.cache_read > 0 ? ` (${shortCount(usage.cache_read)} cached)` : "";
-  const tokens = `in ${shortCount(usage.input + usage.cache_read + usage.cache_write)}${cached} out ${shortCount(usage.output)}`;
+  const { input, output, cache_read: cacheRead, cache_write: cacheWrite } = result.usage;
+  const tokens = tokensText({ input, output, cacheRead, cacheWrite });
   return `${result.status} · ${pluralize(result.steps, "step")} · ${tokens} · ${costText(costOfResult(result))} · ${formatDuration(result.duration_ms)} · session ${session}`;
 }

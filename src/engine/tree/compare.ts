@@ -22,6 +22,7 @@ export async function compareBranches(deps: EngineDeps, params: { a: string; b: 
   return {
     fork: a.path[shared - 1] ?? null,
     sharedNodes: shared,
+    shared: countsOf(a.path.slice(0, shared)),
     a: await sideOf(deps, store, a, shared),
     b: await sideOf(deps, store, b, shared),
   };
@@ -45,7 +46,6 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
   const turns = new Set(nodes.map((node) => node.turn).filter((turn) => turn !== null));
   const lastTurn = [...turns].at(-1);
   const results = nodes.flatMap((node) => node.parts).filter((part) => part.kind === "result");
-  const messages = nodes.filter((node) => textOf(node) !== "" && (node.author === "user" || node.author === "agent"));
   const firstUser = nodes.find((node) => node.author === "user");
   const answer = lastAnswer(nodes);
   const files = await branchFiles(store, deps.snapshots, { path, start: shared });
@@ -53,8 +53,7 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
     session,
     tip: path.at(-1)?.id ?? null,
     nodes: nodes.length,
-    messages: messages.length,
-    toolCalls: nodes.reduce((sum, node) => sum + callsOf(node).length, 0),
+    ...countsOf(nodes),
     failedCalls: results.filter((part) => part.isError).length,
     turns: turns.size,
     steps: nodes.filter((node) => node.usage !== undefined).length,
@@ -68,6 +67,12 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
     otherFiles: files?.others ?? [],
     unknownFiles: files?.unknown ?? 0,
   };
+}
+
+/** A message has a text. Calls without a text beside them are only calls, as in `skein show`. */
+function countsOf(nodes: readonly Node[]): BranchComparison["shared"] {
+  const messages = nodes.filter((node) => textOf(node) !== "" && (node.author === "user" || node.author === "agent"));
+  return { messages: messages.length, toolCalls: nodes.reduce((sum, node) => sum + callsOf(node).length, 0) };
 }
 
 function spentBy(node: Node): Spent {

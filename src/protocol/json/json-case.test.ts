@@ -196,7 +196,13 @@ const side = {
   otherFiles: [{ path: "a_b/aC", kind: "added" as const, added: 1, removed: 0, by: [{ id: "a", name: "a_b" }, null] }],
   unknownFiles: 0,
 };
-const comparison: BranchComparison = { fork: nodes[0]!, sharedNodes: 3, a: side, b: { ...side, session: null, startedAt: null } };
+const comparison: BranchComparison = {
+  fork: nodes[0]!,
+  sharedNodes: 3,
+  shared: { messages: 2, toolCalls: 1 },
+  a: side,
+  b: { ...side, session: null, startedAt: null },
+};
 const found: FoundNode = { node: nodes[0]!, session, snippet: "a_b", marks: [[0, 1]], rank: 0.5, before: null, after: nodes[1]! };
 
 function sent(value: unknown): unknown {

@@ -212,6 +212,7 @@ export type BranchSide = z.output<typeof branchSide>;
 export const branchComparison = fields({
   fork: node.nullable().describe("the last shared node; null if they share none"),
   sharedNodes: count,
+  shared: fields({ messages: count, toolCalls: count }).describe("before the fork"),
   a: branchSide,
   b: branchSide,
 });

@@ -4,7 +4,13 @@ import type { FileChange, OtherChange } from "./file-changes.ts";
 import { shortId } from "./node.ts";
 import { sessionLabel } from "./turn.ts";
 import { costText } from "./usage-text.ts";
-import type { BranchSide } from "./views.ts";
+import type { BranchComparison, BranchSide } from "./views.ts";
+
+/** "they diverge after 7c1e09d2 (4 messages, 2 tool calls shared)". Null without a common node. */
+export function forkText({ fork, shared }: Pick<BranchComparison, "fork" | "shared">, paint = (id: string) => id): string | null {
+  if (fork === null) return null;
+  return `they diverge after ${paint(shortId(fork.id))} (${pluralize(shared.messages, "message")}, ${pluralize(shared.toolCalls, "tool call")} shared)`;
+}
 
 export const branchStats: readonly [name: string, figure: (side: BranchSide) => string][] = [
   ["messages", (side) => String(side.messages)],

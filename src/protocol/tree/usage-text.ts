@@ -1,15 +1,16 @@
-// Writes token counts and costs as the status bar and the line after a turn show them.
+// Writes token counts and costs, for every place that shows them.
 // Input counts everything that was sent; the cached part follows in parentheses.
+import { shortCount } from "../../kit/text/cut-text.ts";
 import type { Cost, Usage } from "./usage.ts";
 
 export function totalInput(usage: Usage): number {
   return usage.input + usage.cacheRead + usage.cacheWrite;
 }
 
-/** `i:1234(c:800) o:567` */
-export function tokensText(usage: Usage, count: (tokens: number) => string = String): string {
-  const cached = usage.cacheRead > 0 ? `(c:${count(usage.cacheRead)})` : "";
-  return `i:${count(totalInput(usage))}${cached} o:${count(usage.output)}`;
+/** `in 1.2k (800 cached) out 567` */
+export function tokensText(usage: Usage): string {
+  const cached = usage.cacheRead > 0 ? ` (${shortCount(usage.cacheRead)} cached)` : "";
+  return `in ${shortCount(totalInput(usage))}${cached} out ${shortCount(usage.output)}`;
 }
 
 type DollarFormat = {

@@ -213,11 +213,11 @@ test("a sub-session shows its agent, task, state, usage and last output", () => 
     current: spent,
     lastOutput: "first\nnow this\n",
   };
-  expect(textRows(block, 80, "folded")).toEqual(["◆ codex: Look at it", "  asking · i:1.2k o:30 · $0.0100 · now this"]);
+  expect(textRows(block, 80, "folded")).toEqual(["◆ codex: Look at it", "  asking · in 1.2k out 30 · $0.0100 · now this"]);
   expect(textRows({ ...block, state: "ok", answer: "It is fine.\n\n[session s, ok, spent $0.01]" }, 80)).toEqual([
     "◆ codex: Look",
     "◆ at it",
-    "  ok · i:1.2k o:30 · $0.0100 · now this",
+    "  ok · in 1.2k out 30 · $0.0100 · now this",
     "  │ It is fine.",
   ]);
 });
@@ -324,6 +324,13 @@ function otherBlocks(index: number, text: string): Block[] {
     { id: `turn${index}`, kind: "turn", text },
   ];
 }
+
+test("on a narrow screen the line after a turn keeps its status and its cost", () => {
+  const block: Block = { id: "t", kind: "turn", text: "ok · 5 steps · in 4.0k out 114 · $0.0137" };
+  expect(textRows(block, 80, "folded")[0]).toContain("── ok · 5 steps · in 4.0k out 114 · $0.0137 ──");
+  expect(textRows(block, 38, "folded")[0]).toMatch(/^── ok · 5 steps · \$0\.0137 ─+$/);
+  expect(textRows(block, 20, "folded")[0]).toMatch(/^── ok · \$0\.0137 ─+$/);
+});
 
 function styleName({ color, dim }: TextStyle): string {
   if (dim !== true && color === undefined) return "plain";

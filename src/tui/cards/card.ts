@@ -1,7 +1,7 @@
 // Lays out a block as strips of rows, folded to a line or two, or open. Caches the strips of recently visible blocks, so
 // that a frame lays out only changed blocks. Memory does not grow with the transcript.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
-import { oneLine, pluralize, shortCount } from "../../kit/text/cut-text.ts";
+import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import type { Block, DiffBlock } from "../model/blocks.ts";
 import { addSpent } from "../../protocol/tree/usage.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
@@ -11,7 +11,7 @@ import { accent, bad, busy, faint, good, heading, proseColumns } from "../layout
 import { markdown } from "./markdown.ts";
 import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
 import { callRow, durationFacts, howToOpen, markOf, toolStrips } from "./tool.ts";
-import { styled, oneRow, shortText, type Row } from "../layout/wrap.ts";
+import { cellsOf, styled, oneRow, shortText, type Row } from "../layout/wrap.ts";
 
 type Card = { block: Block; columns: number; isOpen: boolean; strips: readonly Strip[] };
 
@@ -88,12 +88,19 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "image":
       return row(columns, styled("▣ ", accent), styled(imageText(block), faint));
     case "turn":
-      return row(columns, styled(`── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), faint));
+      return row(columns, styled(`── ${turnText(block.text, columns - 4)} `.padEnd(Math.min(columns, proseColumns), "─"), faint));
     case "plan":
       return [...row(columns, styled("plan", heading), styled(" · .skein/plan.md", faint)), ...planStrips(block.text, columns, isOpen)];
     case "error":
       return [...stripsOf(errorText, block.text, columns), ...(block.hint === null ? [] : stripsOf(hintText, block.hint, columns))];
   }
+}
+
+/** On a narrow screen the tokens go first, then the steps. The status and the cost stay. */
+function turnText(text: string, columns: number): string {
+  const parts = text.split(" · ");
+  while (parts.length > 2 && cellsOf(parts.join(" · ")) > columns) parts.splice(-2, 1);
+  return parts.join(" · ");
 }
 
 function planStrips(text: string, columns: number, isOpen: boolean): readonly Strip[] {
@@ -133,7 +140,7 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
   const { agent, task, state } = block;
   const spent = addSpent(block.spent, block.current);
   const lastLine = shortText(block.lastOutput, "last line");
-  const used = Object.values(spent.usage).every((count) => count === 0) ? [] : [tokensText(spent.usage, shortCount), costText(spent)];
+  const used = Object.values(spent.usage).every((count) => count === 0) ? [] : [tokensText(spent.usage), costText(spent)];
   const details = [...used, ...(lastLine === "" ? [] : [lastLine])].map((text) => ` · ${text}`).join("");
   const status: TextRun[] = [styled("  "), styled(state, stateStyles[state] ?? bad), styled(details, faint)];
   const head = isOpen

@@ -220,6 +220,12 @@ describe("a queued message", () => {
     const restored = apply(press(running, "x").state, { type: "taken back", input: "q1", text: "later" });
     expect([restored.unsent.text, restored.queue]).toEqual(["later\nx", []]);
   });
+  test("a queued message says which key withdraws it, and after a stopped turn that it goes with the next one", () => {
+    expect(textOf(running)).toMatch(/^queued: later · Up takes it back *$/m);
+    expect(textOf({ ...running, activity: null })).toMatch(/^queued for the next turn: later · Up takes it back *$/m);
+    expect(textOf(press(running, "x").state)).toMatch(/^queued: later *$/m);
+    expect(textOf({ ...running, size: { columns: 24, rows: 24 } })).toMatch(/^queued: later *$/m);
+  });
   test("a queued message that the agent already has is not withdrawn", () => {
     const late = apply(running, { type: "taken back", input: "q1", text: null });
     expect([late.unsent.text, late.notice?.text]).toEqual(["", "the agent already has that message"]);

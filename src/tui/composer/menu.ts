@@ -95,6 +95,6 @@ export function menuView({ composer: { menu }, mode, size }: State, height: numb
   if (menu === null || menu.isClosed || mode !== "insert") return null;
   const lines = choiceLines(menu.choices ?? [], menu.index, { columns: size.columns - 4, height: Math.min(maxRows, height - 2) });
   const content = menu.choices === null ? ["searching…"] : lines.length === 0 ? [menu.problem ?? `no such ${menu.kind}`] : lines;
-  const title = menu.kind === "file" ? "files: Tab or Enter completes" : "commands: Enter runs, Tab completes";
+  const title = menu.kind === "file" ? "files: Tab or Enter completes" : ["commands: Enter runs, Tab completes", "commands: Enter runs"];
   return { rows: drawBox(title, content, size.columns), cursor: null, keepsPromptCursor: true };
 }

@@ -6,6 +6,9 @@ import type { Turn } from "../../protocol/tree/turn.ts";
 import type { SpawnedSession } from "../../protocol/tree/views.ts";
 import { addSpent, zeroSpent, type Spent, withSubSessions } from "../../protocol/tree/usage.ts";
 import { costText, dollarsText, totalInput } from "../../protocol/tree/usage-text.ts";
+import { hintFor } from "../keys/hint.ts";
+import { styled, type Row } from "../layout/wrap.ts";
+import type { BoxLine } from "../overlays/box.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 
 export const costEffects: EffectHandlers<"read costs" | "budget" | "check"> = {
@@ -30,10 +33,10 @@ export const costEffects: EffectHandlers<"read costs" | "budget" | "check"> = {
 const maxSubSessions = 30;
 const maxTurns = 200;
 
-async function costLines(ctx: EffectContext): Promise<string[]> {
+async function costLines(ctx: EffectContext): Promise<BoxLine[]> {
   const { api, session, turn } = ctx;
   const limit = turn.limits.maxBudgetUsd;
-  if (session === null) return ["no turns yet", "", limitText(limit)];
+  if (session === null) return ["no turns yet", "", limitText(ctx, limit)];
   const { turns, spawned, below } = await api.session.show({ session: session.id });
   const modelTurns = turns.filter(({ agent }) => agent !== "shell");
   const omitted = modelTurns.length > maxTurns ? [`  … ${modelTurns.length - maxTurns} earlier turns`] : [];
@@ -46,19 +49,19 @@ async function costLines(ctx: EffectContext): Promise<string[]> {
     row(["", "this branch", ...spentCells(addSpents(modelTurns.map(withSubSessions))), tookText(modelTurns)]),
     ...(await subSessionRows(ctx, spawned, below)),
     "",
-    limitText(limit),
+    limitText(ctx, limit),
     ...modelTurns.flatMap((modelTurn) => (modelTurn.endedAt === null && limit !== null ? [runningText(modelTurn, limit)] : [])),
   ];
 }
 
-function turnRow(turn: Turn, number: number): string {
+function turnRow(turn: Turn, number: number): Row {
   const name = turn.model ?? turn.agent;
   const ended = turn.status === "ok" || turn.status === null ? "" : ` (${turn.status})`;
   return row([String(number), name.slice(name.indexOf("/") + 1) + ended, ...spentCells(withSubSessions(turn)), tookText([turn])]);
 }
 
 /** The part of the sub-sessions, which the rows of the turns include: a row for each of the latest, and their sum. */
-async function subSessionRows({ api }: EffectContext, spawned: readonly SpawnedSession[], below: Spent): Promise<string[]> {
+async function subSessionRows({ api }: EffectContext, spawned: readonly SpawnedSession[], below: Spent): Promise<BoxLine[]> {
   if (spawned.length === 0) return [];
   const views = await Promise.all(spawned.slice(-maxSubSessions).map(({ id }) => api.session.show({ session: id })));
   const spents = views.map(({ turns, below: nested }) => addSpents(turns, nested));
@@ -92,10 +95,11 @@ function tookText(turns: readonly Turn[]): string {
     : formatDuration(turns.reduce((sum, { startedAt, endedAt }) => sum + (endedAt ?? startedAt) - startedAt, 0));
 }
 
-function limitText(limit: number | null): string {
+function limitText({ bindings }: EffectContext, limit: number | null): string {
+  const command = hintFor(bindings, "budget");
   return limit === null
-    ? "no cost limit per turn; :budget 0.50 sets one"
-    : `cost limit per turn, with its sub-sessions: ${dollars(limit)}; :budget off removes it`;
+    ? `no cost limit per turn; ${command} 0.50 sets one`
+    : `cost limit per turn, with its sub-sessions: ${dollars(limit)}; ${command} off removes it`;
 }
 
 /** The remaining budget of a running turn. The turn may have started with another limit. */
@@ -118,7 +122,8 @@ function digitsOf(amount: number | null): number {
 const nameWidth = 31;
 const figureWidths = [7, 7, 7, 9, 9];
 
-function row([number = "", name = "", ...figures]: readonly string[]): string {
-  const head = `${number.padStart(4)}  ${oneLine(name, nameWidth).padEnd(nameWidth)}`;
-  return head + figures.map((cell, index) => cell.padStart(figureWidths[index]!)).join("");
+/** One run per cell, so that a narrow screen can leave some out. */
+function row([number = "", name = "", ...figures]: readonly string[]): Row {
+  const texts = [`${number.padStart(4)}  `, oneLine(name, nameWidth).padEnd(nameWidth)];
+  return [...texts, ...figures.map((cell, index) => cell.padStart(figureWidths[index]!))].map((text) => styled(text));
 }

@@ -118,7 +118,7 @@ describe("following a session", () => {
   test("the line after a turn and the total count the turn's sub-sessions", () => {
     const ended = event({ type: "turn.ended", turn: turn({ below: { usage: used, costUsd: 0.5 } }), session: session("s-1") });
     const state = after(shown, ended);
-    expect(allBlocks(state.transcript).at(-1)).toMatchObject({ kind: "turn", text: expect.stringContaining("i:200 o:20 · $1.5000") });
+    expect(allBlocks(state.transcript).at(-1)).toMatchObject({ kind: "turn", text: expect.stringContaining("in 200 out 20 · $1.5000") });
     expect(statusText(state)).toContain("$1.50]");
   });
 

@@ -4,6 +4,7 @@ import { layOutText, type TextLayout } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { waitingText } from "../../protocol/limits/clock-time.ts";
 import type { State } from "../model/state.ts";
+import { cellsOf } from "./wrap.ts";
 
 export const composerPrompt = "> ";
 const maxComposerRows = 8;
@@ -32,7 +33,14 @@ export function layOutPrompt(prompt: string, line: EditLine, columns: number): T
 export function visibleQueue(state: State): string[] {
   if (state.queue.length === 0 && state.later.length === 0) return [];
   const rows = Math.max(0, Math.min(maxQueueRows, state.size.rows - 3 - statusRows(state)));
-  const texts = [...laterTexts(state.later), ...state.queue.map(({ text }) => `queued: ${oneLine(text, 300)}`)];
+  const label = state.activity === null ? "queued for the next turn" : "queued";
+  const queued = state.queue.map(({ text }, index) => {
+    const line = `${label}: ${oneLine(text, 300)}`;
+    const withKey = `${line} · Up takes it back`;
+    const isNextToUp = index === state.queue.length - 1 && state.unsent.text === "";
+    return isNextToUp && cellsOf(withKey) <= state.size.columns ? withKey : line;
+  });
+  const texts = [...laterTexts(state.later), ...queued];
   return texts.slice(Math.max(0, texts.length - rows));
 }
 

@@ -14,6 +14,7 @@ const replacements: readonly [pattern: RegExp, text: string][] = [
   [/`skein show( --tree)?`/, "/tree"],
   [/skein answer \S+ "…"|`skein asks`/, "/asks"],
   [/`skein models`/, "/model"],
+  [/`skein agents`/, "/agent"],
   [/`skein auth( status| login)?`/, "/login"],
 ];
 

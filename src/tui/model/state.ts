@@ -169,7 +169,7 @@ export type UpdateMessage =
   /** `text` is null if the agent already has the message. */
   | { type: "taken back"; input: string; text: string | null }
   | { type: "listed"; purpose: "models" | "agents"; items: readonly PickerItem[] }
-  | { type: "costs"; lines: readonly string[] }
+  | { type: "costs"; lines: readonly BoxLine[] }
   /** `isLive`: the lines change, so they are read again while they are shown. */
   | { type: "report"; topic: "diff" | "context" | "login" | "mcp" | "race"; lines: readonly BoxLine[]; isLive?: boolean }
   | { type: "notice"; text: string; isError?: true }

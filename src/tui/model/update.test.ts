@@ -35,6 +35,12 @@ describe("typing", () => {
   test("a refused message returns to the prompt", () => {
     const refused = apply(press(fresh, "h", "i", "enter").state, { type: "refused", unsent: "hi", text: "busy", hint: null });
     expect([refused.unsent.text, refused.activity, refused.transcript.settled.at(-1)?.kind]).toEqual(["hi", null, "error"]);
+    expect([refused.notice, renderFrame(refused).rows.at(-4)?.[0]?.text]).toEqual([
+      { text: "not sent: busy", isError: true },
+      "── not sent: busy ",
+    ]);
+    const again = apply(press(refused, "enter").state, { type: "refused", unsent: "hi", text: "busy", hint: null });
+    expect([again.transcript.settled.length, again.notice?.text]).toEqual([1, "not sent: busy"]);
   });
   test("Esc and a key that arrive as one Alt key count as both, unless Alt has a meaning", () => {
     const { state } = press(press(fresh, "a", "b").state, "alt+I", "x");

@@ -229,13 +229,19 @@ function withFailure(state: State, { session, text, hint }: { session?: string; 
   if (state.overlay !== null || state.isHubLost)
     return withNotice(state, oneLine(hint === null ? text : `${text.replace(/\.$/, "")}: ${hint}`, 300), "error");
   const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
+  const last = state.transcript.settled.at(-1);
+  // A message that is sent again fails again. Its block is there already.
+  if (last?.kind === "error" && last.text === text && last.hint === hint) return state;
   return { ...state, transcript: withBlocks(state.transcript, block) };
 }
 
 /** Shows why a message was refused. Its turn has not started. */
 function withRefusal(state: State, message: MessageOf<"refused">): State {
   const activity = state.activity === "starting" ? null : state.activity;
-  return { ...restoreMessage(withFailure(state, message), message.unsent), activity };
+  const failed = withFailure(state, message);
+  // The block may look like a part of the first screen, so the rule above the prompt says it too.
+  const next = failed.notice === state.notice ? withNotice(failed, oneLine(`not sent: ${message.text}`, 300), "error") : failed;
+  return { ...restoreMessage(next, message.unsent), activity };
 }
 
 /** Puts a refused message back into the prompt, before the text that was typed since. */

@@ -41,10 +41,11 @@ export function agentsView(panel: AgentsPanel, area: OverlayArea): OverlayView {
 
 const spans = { recent: "15 minutes", day: "day" };
 
-function titleOf({ rows, since }: AgentsPanel): string {
-  const ended = rows?.filter(({ row }) => row.state === "ended").length ?? 0;
-  const counts = rows === null ? "" : `: ${rows.length - ended} running, ${ended} ended in the last ${spans[since]}`;
-  return `agents${counts}`;
+function titleOf({ rows, since }: AgentsPanel): string[] {
+  if (rows === null) return ["agents"];
+  const ended = rows.filter(({ row }) => row.state === "ended").length;
+  const counts = `agents: ${rows.length - ended} running, ${ended} ended`;
+  return [`${counts} in the last ${spans[since]}`, counts];
 }
 
 /** Columns with the highest `dropOrder` are dropped first when the screen is narrow; 0 is never dropped. */

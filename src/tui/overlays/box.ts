@@ -18,9 +18,11 @@ export type BoxLine = string | TextRun | Row;
 
 export const selectedStyle: TextStyle = { inverse: true };
 
-export function drawBox(title: string, lines: readonly BoxLine[], columns: number): Row[] {
+/** `title` may have several forms, from the longest to the shortest: the first one that fits is drawn. */
+export function drawBox(title: string | readonly string[], lines: readonly BoxLine[], columns: number): Row[] {
   const inner = Math.max(1, columns - 4);
-  const head = fit(` ${title} `, inner);
+  const forms = typeof title === "string" ? [title] : title;
+  const head = fit(` ${forms.find((form) => cellsOf(form) <= inner - 2) ?? forms.at(-1) ?? ""} `, inner);
   const row = (line: BoxLine): Row => [styled("│ ", frame), ...padRow(runsOf(line), inner), styled(" │", frame)];
   return [
     [styled(`┌─${head}${"─".repeat(Math.max(0, columns - cellsOf(head) - 3))}┐`, frame)],
@@ -48,17 +50,22 @@ export function firstInView(count: number, index: number, height: number): numbe
 
 export type Choice = { label: string; detail: string };
 
-/** The choices around the chosen one, with their details in a second column. In a narrow area the details are cut first. */
+/** A narrower part of a detail says nothing. */
+const minDetailColumns = 12;
+
+/** The choices around the chosen one, with their details in a second column. In a narrow area long labels have no details. */
 export function choiceLines(choices: readonly Choice[], chosen: number, area: { columns: number; height: number }): BoxLine[] {
   const height = Math.max(1, area.height);
   const first = firstInView(choices.length, chosen, height);
   const visible = choices.slice(first, first + height);
   const widest = (texts: string[]) => Math.max(0, ...texts.map(cellsOf));
-  const labelShare = area.columns < 50 ? 5 / 6 : 1 / 2;
-  const maxLabelWidth = Math.max(Math.floor(area.columns * labelShare), area.columns - 2 - widest(visible.map(({ detail }) => detail)));
-  const labelWidth = Math.min(maxLabelWidth, widest(visible.map(({ label }) => label)));
+  const widestLabel = widest(visible.map(({ label }) => label));
+  const widestDetail = widest(visible.map(({ detail }) => detail));
+  const hasDetails = area.columns >= 50 || widestLabel + 2 + Math.min(widestDetail, minDetailColumns) <= area.columns;
+  const maxLabelWidth = hasDetails ? Math.max(Math.floor(area.columns / 2), area.columns - 2 - widestDetail) : area.columns;
+  const labelWidth = Math.min(maxLabelWidth, widestLabel);
   return visible.map(({ label, detail }, row) => {
-    const runs = [...padRow([styled(label)], labelWidth), styled(`  ${detail}`)];
+    const runs = [...padRow([styled(label)], labelWidth), ...(hasDetails ? [styled(`  ${detail}`)] : [])];
     if (first + row !== chosen) return runs;
     return padRow(runs, area.columns).map(({ text }) => styled(text, selectedStyle));
   });

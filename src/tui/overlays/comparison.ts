@@ -1,9 +1,16 @@
 // Renders the comparison of two branches: where they diverge, and the steps, cost and files of each after that.
 import { stripAnsi } from "../../kit/text/ansi.ts";
-import { groupDigits } from "../../kit/text/cut-text.ts";
-import { branchStats, branchName, changeText, notByBranchText, unknownFilesText, writersText } from "../../protocol/tree/branch-stats.ts";
+import {
+  branchStats,
+  branchName,
+  changeText,
+  forkText,
+  notByBranchText,
+  unknownFilesText,
+  writersText,
+} from "../../protocol/tree/branch-stats.ts";
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
-import { shortId, textOf } from "../../protocol/tree/node.ts";
+import { textOf } from "../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";
 import { faint } from "../layout/styles.ts";
 import type { BoxLine } from "./box.ts";
@@ -13,7 +20,8 @@ const nameStyle = { bold: true };
 const nameColumns = 16;
 const sideColumns = 28;
 
-export function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {
+export function comparisonLines(comparison: BranchComparison): BoxLine[] {
+  const { fork, a, b } = comparison;
   const figures = branchStats.map(([figure, text]): BoxLine => [
     styled(figure.padEnd(nameColumns), faint),
     styled(text(a).padEnd(sideColumns)),
@@ -21,9 +29,7 @@ export function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): 
   ]);
   const titles = [a, b].map((side) => plainLine(branchName(side), sideColumns - 2).padEnd(sideColumns));
   return [
-    ...(fork === null
-      ? ["the branches share no nodes"]
-      : [`they diverge after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, styled(quote(textOf(fork)), faint)]),
+    ...(fork === null ? ["the branches share no nodes"] : [forkText(comparison) ?? "", styled(quote(textOf(fork)), faint)]),
     "",
     styled(`${" ".repeat(nameColumns)}${titles.join("")}`, nameStyle),
     ...figures,

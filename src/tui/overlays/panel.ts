@@ -4,7 +4,7 @@ import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { markdown } from "../cards/markdown.ts";
 import { stripsOf } from "../cards/strips.ts";
-import { styled, type Row } from "../layout/wrap.ts";
+import { cellsOf, styled, type Row } from "../layout/wrap.ts";
 import { faint } from "../layout/styles.ts";
 import { step, withNotice, type Effect, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { drawBox, selectedStyle, padRow, firstInView, type OverlayView, type OverlayArea } from "./box.ts";
@@ -89,7 +89,7 @@ export function moveIndex(index: number, delta: number, count: number): number {
 
 export type PanelOptions = {
   panel: PanelState;
-  title: string;
+  title: string | readonly string[];
   count: number;
   /** Called only for visible lines. */
   line: (index: number, columns: number) => Row;
@@ -111,16 +111,32 @@ const maxPreviewRows = 10;
 
 export function panelView(options: PanelOptions, { columns, height }: OverlayArea): OverlayView {
   const inner = Math.max(1, columns - 4);
-  const bodyRows = Math.max(3, height - 3);
   const foot = options.typing === null ? null : visiblePart(layOutText(`${options.typing.label} > `, options.typing.line, inner), 1);
+  const lastRows: Row[] =
+    foot === null ? keyRows(options.keys, inner, height).map((text) => [styled(text, faint)]) : [[styled(foot.rows[0] ?? "")]];
+  const bodyRows = Math.max(3, height - 2 - lastRows.length);
   const body =
     columns >= minColumnsBeside && options.isStacked !== true
       ? bodyBeside(options, inner, bodyRows)
       : bodyStacked(options, inner, bodyRows);
-  const lastRow: Row = foot === null ? [styled(options.keys, faint)] : [styled(foot.rows[0] ?? "")];
-  const rows = drawBox(options.title, [...body, lastRow], columns);
+  const rows = drawBox(options.title, [...body, ...lastRows], columns);
   return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
 }
+
+/** A low screen has one row for the keys; a narrow one as many as they need. */
+function keyRows(keys: string, columns: number, height: number): string[] {
+  if (height < minRowsForKeys) return [keys];
+  const rows: string[] = [];
+  for (const part of keys.split(keySeparator)) {
+    const longer = rows.length === 0 ? part : `${rows.at(-1)}${keySeparator}${part}`;
+    if (rows.length > 0 && cellsOf(longer) > columns) rows.push(part);
+    else rows.splice(-1, 1, longer);
+  }
+  return rows;
+}
+
+const keySeparator = " · ";
+const minRowsForKeys = 8;
 
 function bodyBeside(options: PanelOptions, inner: number, maxRows: number): Row[] {
   const listColumns = Math.floor(inner * 0.6);

@@ -74,6 +74,10 @@ describe("costs", () => {
     expect(text).toMatch(/this branch +2\.0k +90 % +100 +\$0\.0123 +1\.5 s/);
     expect(text).toMatch(/◆ {2}native: look around +2\.0k +90 %/);
     expect(text).toContain("cost limit per turn, with its sub-sessions: $0.50; :budget off removes it");
+    const narrow = textOf({ ...state, size: { columns: 40, rows: 24 } });
+    expect(narrow).toContain("│ turn  model           input     cost │");
+    expect(narrow).toContain("│    1  claude-sonnet    2.0k  $0.0123 │");
+    expect(narrow).toMatch(/│ sub-sessions: \$0\.50; :budget off +│/);
   });
   test("the cost of a turn can be limited, and an invalid limit is reported", () => {
     expect(press(fresh, ":", ...Array.from("budget 0.25"), "enter").effects).toEqual([{ type: "budget", usd: 0.25 }]);
@@ -170,6 +174,7 @@ async function opened(...keys: string[]): Promise<{ state: State }> {
     turn,
     open: {},
     session,
+    bindings: viKeys,
     send: (message: UpdateMessage) => sent.push(message),
   } as unknown as EffectContext;
   for (const effect of pressed.effects) if (effect.type !== "wake") await runEffect(ctx, effect);
@@ -209,7 +214,7 @@ test("in 40 columns the names of models differ, and the help shows each summary 
   const text = drawBox("models", choiceLines(choices, -1, { columns: 36, height: 2 }), 40).map((row) =>
     row.map((run) => run.text).join(""),
   );
-  for (const { label } of choices) expect(text.join("\n")).toContain(label);
+  for (const { label } of choices) expect(text.join("\n")).toMatch(new RegExp(`${label} +│`));
   const bindings = checkBindings({ preset: "plain" });
   const help = drawBox("help", helpText(bindings, 40), 40).map((row) =>
     row

@@ -29,7 +29,8 @@ export type Picker = {
 export type PickerKind = "palette" | "history" | "messages" | "models" | "agents";
 
 type PickerDefinition = {
-  title: string;
+  /** From the longest form to the shortest. */
+  title: string | readonly string[];
   /** A suffix of the filter that is passed to `choose` and not searched for. */
   suffix?: RegExp;
   choose: (state: State, item: PickerItem, suffix: string) => UpdateResult;
@@ -41,7 +42,7 @@ const pickerKinds: Record<PickerKind, PickerDefinition> = {
     choose: (state, { id }) => runOrPrompt(state, id),
   },
   models: {
-    title: "models, prices in $ per million tokens; add :high for an effort",
+    title: ["models, prices in $ per million tokens; add :high for an effort", "models; add :high for an effort"],
     suffix: /:[a-z]*$/,
     choose: chooseModel,
   },
@@ -54,7 +55,7 @@ const pickerKinds: Record<PickerKind, PickerDefinition> = {
     choose: (state, { id }) => step(withText({ ...state, mode: "insert" }, state.composer.history[Number(id)] ?? "")),
   },
   messages: {
-    title: "go back to before a message; Enter forks there, files stay",
+    title: ["go back to before a message; Enter forks there, files stay", "go back to before a message"],
     choose: (state, { id }) => step(state, { type: "go back", node: id }),
   },
 };

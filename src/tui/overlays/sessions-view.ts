@@ -13,6 +13,9 @@ import { accent, busy, faint, frame, waiting } from "../layout/styles.ts";
 const nameColumns = 22;
 /** The longest time, "59 minutes ago", and a gap. */
 const usedColumns = 16;
+/** A narrower list has no room for the time and the task. The preview has the time. */
+const minColumnsForAge = 60;
+const narrowNameColumns = 14;
 
 export function sessionsView(panel: SessionsPanel, area: OverlayArea): OverlayView {
   const choices = sessionChoices(panel);
@@ -34,15 +37,18 @@ export function sessionsView(panel: SessionsPanel, area: OverlayArea): OverlayVi
   );
 }
 
-function titleOf({ withArchived, everywhere, sessions: listed }: SessionsPanel, count: number): string {
+function titleOf({ withArchived, everywhere, sessions: listed }: SessionsPanel, count: number): string[] {
   const scope = `${everywhere ? " of all projects" : ""}${withArchived ? ", with archived" : ""}`;
-  return `sessions${scope}${listed === null ? "" : `: ${count}`} · Tab archived · Ctrl+T projects`;
+  const title = `sessions${scope}${listed === null ? "" : `: ${count}`}`;
+  return [`${title} · Tab archived · Ctrl+T projects`, `${title} · Tab · Ctrl+T`, title];
 }
 
 function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: number): Row {
   const mark = session.id === panel.currentSession ? "← " : session.archivedAt === null ? "  " : "× ";
-  const name = fit(plainLine(sessionLabel(session), nameColumns), nameColumns);
-  const used = ago(panel.now - session.updatedAt).padEnd(usedColumns);
+  const isNarrow = columns < minColumnsForAge;
+  const nameWidth = isNarrow ? narrowNameColumns : nameColumns;
+  const name = fit(plainLine(sessionLabel(session), nameWidth), nameWidth);
+  const used = isNarrow ? "" : ago(panel.now - session.updatedAt).padEnd(usedColumns);
   const summary: Row = hit === null ? [styled(plainLine(session.task ?? "", 300))] : snippetOf(hit);
   const project =
     panel.everywhere && homeProject(session) !== panel.project
@@ -50,10 +56,7 @@ function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: 
       : [];
   return [
     styled(mark, waiting),
-    styled(
-      name + " ".repeat(Math.max(0, Math.min(nameColumns, columns) - cellsOf(name)) + 2),
-      session.archivedAt === null ? { bold: true } : faint,
-    ),
+    styled(name + " ".repeat(Math.max(0, nameWidth - cellsOf(name)) + 2), session.archivedAt === null ? { bold: true } : faint),
     styled(used, faint),
     ...project,
     ...summary,

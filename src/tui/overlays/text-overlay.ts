@@ -1,7 +1,7 @@
 // An overlay with a longer text to scroll: the help, costs, the plan, a comparison of branches.
 import { helpText } from "../keys/help.ts";
 import { good } from "../layout/styles.ts";
-import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
+import { blanks, cellsOf, cellsOfRow, fit, wrapRuns, type Row } from "../layout/wrap.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
 import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { Overlay } from "./index.ts";
@@ -22,15 +22,15 @@ const titles = {
   costs: "costs of this session",
   plan: ".skein/plan.md",
   comparison: "comparison of two branches",
-  diff: "changes by this session",
+  diff: "changed files",
   context: "what the model gets",
   login: "keys and sign-ins",
   mcp: "skein for other programs",
   race: "race",
 };
 
-/** Topics whose long lines are wrapped. Those of the others are cut. */
-const wrapped: ReadonlySet<string> = new Set(["plan", "context", "login", "mcp"]);
+/** Topics with Markdown or prose. */
+const prose: ReadonlySet<string> = new Set(["plan", "context", "login", "mcp"]);
 
 const rowMoves: Record<string, number> = { j: 1, down: 1, k: -1, up: -1 };
 const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0.5, "ctrl+u": -0.5 };
@@ -49,11 +49,18 @@ export function textOverlayView(overlay: TextOverlay, { columns, height, binding
   const lines = linesOf(overlay, { columns, bindings });
   const visibleRows = textHeight(height);
   const first = Math.min(top, Math.max(0, lines.length - visibleRows));
-  const position =
+  const title = titles[topic];
+  const position = `${first + 1}-${first + visibleRows} of ${lines.length}`;
+  const scrolling =
     lines.length > visibleRows
-      ? `, ${first + 1}-${first + visibleRows} of ${lines.length}: ${bindings.preset === "vi" ? "j and k" : "arrows"} scroll,`
-      : ":";
-  return { rows: drawBox(`${titles[topic]}${position} Esc closes`, lines.slice(first, first + visibleRows), columns), cursor: null };
+      ? [
+          `${title}, ${position}: ${bindings.preset === "vi" ? "j and k" : "arrows"} scroll, Esc closes`,
+          `${title}, ${position}: Esc closes`,
+          `${position}: arrows scroll, Esc closes`,
+        ]
+      : [];
+  const forms = [...scrolling, `${title}: Esc closes`, "Esc closes"];
+  return { rows: drawBox(forms, lines.slice(first, first + visibleRows), columns), cursor: null };
 }
 
 function textHeight(height: number): number {
@@ -62,8 +69,30 @@ function textHeight(height: number): number {
 
 function linesOf({ topic, lines }: TextOverlay, { columns, bindings }: Omit<OverlayArea, "height">): readonly BoxLine[] {
   if (topic === "help") return helpText(bindings, columns);
-  if (!wrapped.has(topic)) return lines;
-  return lines.flatMap((line) => (typeof line === "string" ? planRows(line, columns - 4) : [line]));
+  if (topic === "race") return lines;
+  return lines.flatMap((line) => {
+    if (typeof line === "string")
+      return prose.has(topic) ? planRows(line, columns - 4) : wrapRuns([{ text: line, style: {} }], columns - 4);
+    if ("text" in line) return wrapRuns([line], columns - 4, blanks(2));
+    return [topic === "costs" ? costRow(line, columns - 4) : line];
+  });
+}
+
+/** Cells of a row of costs: number, name, input, cached share, output, cost, duration. These are left out, in this order. */
+const leastCells = [3, 6, 4, 2];
+const minNameCells = 14;
+
+/** On a narrow screen some figures are left out, then the name is shortened. The cost stays. */
+function costRow(row: Row, columns: number): Row {
+  const excessOf = (cells: Row) => cellsOfRow(cells) - columns;
+  const name = cellsOf(row[1]?.text ?? "");
+  const omitted = new Set<number>();
+  const shown = () => row.filter((_, index) => !omitted.has(index));
+  for (const index of leastCells) if (excessOf(shown()) > name - minNameCells) omitted.add(index);
+  const nameWidth = name - Math.max(0, excessOf(shown()));
+  return shown().map((cell, index) =>
+    index === 1 && nameWidth < name ? { ...cell, text: fit(cell.text.trimEnd(), nameWidth).padEnd(nameWidth) } : cell,
+  );
 }
 
 /** A line of the plan, wrapped. Finished steps and titles have a style. */

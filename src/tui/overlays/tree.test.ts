@@ -142,9 +142,15 @@ describe("keys of the tree", () => {
     const counts = { nodes: 2, messages: 2, toolCalls: 3, failedCalls: 1, turns: 1, steps: 1, startedAt: 0, endedAt: 0 };
     const files = { files: [], otherFiles: [], unknownFiles: 0 };
     const side = { ...spent, ...counts, ...files, tip: "n6", status: "ok" as const, firstMessage: "show it", answer: "print()" };
-    const comparison = { fork: nodes[3]!, sharedNodes: 4, a: { ...side, session: ours }, b: { ...side, session: other } };
+    const comparison = {
+      fork: nodes[3]!,
+      sharedNodes: 4,
+      shared: { messages: 3, toolCalls: 1 },
+      a: { ...side, session: ours },
+      b: { ...side, session: other },
+    };
     const compared = apply(open, { type: "compared", comparison });
-    expect(textOf(compared)).toMatch(/they diverge after n4 \(4 shared\)[^]*ours +other[^]*tool calls +3 \(1 failed\)[^]*○ show it/);
+    expect(textOf(compared)).toMatch(/they diverge after n4 \(3 messages, 1 tool call shared\)[^]*ours +other[^]*tool calls +3 \(1 failed\)[^]*○ show it/);
     const reread = apply(compared, treeRead(view, 1));
     expect(press(reread, "escape").state.overlay).toMatchObject({ kind: "tree", reading: 2 });
   });
@@ -189,7 +195,7 @@ describe("the tree", () => {
   test("the preview is below the tree at 80 × 24, beside it on a wide screen, and fits everywhere", () => {
     const answer = press(open, "g", "g", "j").state;
     expect(textOf(answer)).toMatch(
-      /● There is a\.py\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · i:9 o:2 · \$0\.5000 +│\n│ There is a\.py\./,
+      /● There is a\.py\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · in 9 out 2 · \$0\.5000 +│\n│ There is a\.py\./,
     );
     const selected = renderFrame(answer)
       .rows.slice(0, -2)
@@ -198,6 +204,8 @@ describe("the tree", () => {
     expect(selected.map(({ style }) => style)).toEqual(selected.map(() => ({ inverse: true })));
     const wide = { ...answer, size: { columns: 200, rows: 60 } };
     expect(textOf(wide)).toMatch(/○ list the files +│ n4 · agent · 1 minute ago[^\n]*\n│ ● There is a\.py\. 1 call +│ There is a\.py\./);
+    const narrow = textOf({ ...answer, size: { columns: 40, rows: 12 } });
+    expect(narrow).toMatch(/│ Enter go · f fork · d diff · p graft +│\n│ r rename · u undo · x archive · Esc +│/);
     for (const columns of [44, 80, 119, 120, 200])
       for (const rows of [8, 12, 24, 60]) expect(badRows({ ...answer, size: { columns, rows } })).toEqual([]);
   });

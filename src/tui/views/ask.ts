@@ -3,7 +3,7 @@ import { stripAnsi } from "../../kit/text/ansi.ts";
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
-import { styled, plainLine, wrapRuns, type Row } from "../layout/wrap.ts";
+import { cellsOf, styled, plainLine, wrapRuns, type Row } from "../layout/wrap.ts";
 import { isTypingAnswer } from "../model/asks.ts";
 import { drawBox, selectedStyle, firstInView, type OverlayView } from "../overlays/box.ts";
 import { faint } from "../layout/styles.ts";
@@ -35,7 +35,7 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const first = firstInView(options.length, selectedRow, optionHeight);
   const visible = options.slice(Math.max(0, first), Math.max(0, first) + optionHeight).map(({ row }) => row);
   const typed = input.rows.map((text): Row => [styled(text, isTyping ? {} : faint)]);
-  const hint: Row = [styled(hintText(state, ask), faint)];
+  const hint: Row = [styled(hintText(state, ask, innerWidth), faint)];
   const body = [...question, ...visible];
   const cursor = isTyping ? { row: 1 + body.length + input.cursor.row, column: 2 + input.cursor.column } : null;
   const title = `${askerText(state, ask)} asks${state.asks.length > 1 ? ` (1 of ${state.asks.length})` : ""}`;
@@ -54,11 +54,14 @@ export function askerText({ session, transcript }: State, ask: Ask): string {
   return block?.kind === "session" ? `${block.agent}, asked to ${plainLine(block.task, 40)},` : `session ${shortId(ask.session)}`;
 }
 
-function hintText({ asks }: State, { options, expiresAt }: Ask): string {
-  return [
-    options.length > 0 ? "choose or type an answer, Enter sends it" : "Enter answers",
-    ...(asks.length > 1 ? ["Tab: next question"] : []),
-    "Esc: later",
-    ...(expiresAt === null ? [] : [`waits until ${new Date(expiresAt).toTimeString().slice(0, 5)}`]),
-  ].join(" · ");
+function hintText({ asks }: State, { options, expiresAt }: Ask, columns: number): string {
+  const textOf = (answering: string, next: string) =>
+    [
+      answering,
+      ...(asks.length > 1 ? [next] : []),
+      "Esc: later",
+      ...(expiresAt === null ? [] : [`waits until ${new Date(expiresAt).toTimeString().slice(0, 5)}`]),
+    ].join(" · ");
+  const full = textOf(options.length > 0 ? "choose or type an answer, Enter sends it" : "Enter answers", "Tab: next question");
+  return cellsOf(full) <= columns ? full : textOf("Enter answers", "Tab: next");
 }

@@ -6,7 +6,7 @@ import { shortCount } from "../../kit/text/cut-text.ts";
 import { bad, good } from "../layout/styles.ts";
 import { styled, fit, type Row } from "../layout/wrap.ts";
 import type { State } from "../model/state.ts";
-import { costText, totalInput, tokensText } from "../../protocol/tree/usage-text.ts";
+import { costText, totalInput } from "../../protocol/tree/usage-text.ts";
 
 export function statusText(state: State): string {
   const withParts = (...middleParts: string[]) =>
@@ -46,8 +46,9 @@ export function netText({ activity, turnNet, net }: State): string {
 /** From the longest text to the shortest. */
 function spentTexts({ usage, total }: State): string[] {
   const cost = costText(total, { digits: 2, isTight: true });
+  const cached = (count: (tokens: number) => string) => (usage.cacheRead > 0 ? `(c:${count(usage.cacheRead)})` : "");
   const format = (count: (tokens: number) => string, label: string) =>
-    `${tokensText(usage, count)} | ${label}i:${count(totalInput(total.usage))} o:${count(total.usage.output)} ${cost}`;
+    `i:${count(totalInput(usage))}${cached(count)} o:${count(usage.output)} | ${label}i:${count(totalInput(total.usage))} o:${count(total.usage.output)} ${cost}`;
   const totals = `i:${shortCount(totalInput(total.usage))} o:${shortCount(total.usage.output)} ${cost}`;
   return [format(String, "total "), format(shortCount, "total "), format(shortCount, ""), `total ${totals}`, totals, cost];
 }

@@ -21,7 +21,7 @@ test(":budget, the turn line and the status bar include the cost of sub-sessions
     expect(cost).toBeGreaterThan(turns[0]!.cost_usd);
     await using screen = startScreen(skein, ["tui", "both", ...model], { size: wide });
     const opened = await screen.until(/all back[^]*\[INSERT\] \[idle\]/);
-    expect(Number(/── ok · 2 steps · i:\d+ o:\d+ · \$(\d\.\d+) ─/.exec(opened)?.[1])).toBeCloseTo(cost, 3);
+    expect(Number(/── ok · 2 steps · in \S+ out \S+ · \$(\d\.\d+) ─/.exec(opened)?.[1])).toBeCloseTo(cost, 3);
     expect(Number(/\[.*total i:\d+ o:\d+ \$(\d\.\d+)\]/.exec(opened)?.[1])).toBeCloseTo(cost, 2);
     screen.type("\x1b");
     await screen.until("[NORMAL]");

@@ -11,6 +11,7 @@ export const pause = sessionReport({
   name: "pause",
   summary: "pause the running turn of a session and every process it started",
   usage: "<session> [--force] [--json]",
+  listing: "`skein ps` lists what runs",
   flags: [{ name: "force", summary: "suspend the process that runs the turn, if it runs no other turn" }],
   notes: `Until \`skein resume <session>\`, no request goes to a model, every process of the
 turn and of its sub-sessions is suspended, and time limits do not run. skein asks
@@ -36,6 +37,7 @@ export const kill = reportCommand({
   name: "kill",
   summary: "stop a turn and every process it started, or withdraw a queued turn",
   usage: "<session|turn> [--force] [--json]",
+  listing: "`skein ps` lists what runs",
   positionals: { min: 1, max: 1 },
   flags: [{ name: "force", summary: "kill the process that runs the turn, with every other turn in it" }],
   notes: `skein asks the process that runs the turn to stop it. That process continues with

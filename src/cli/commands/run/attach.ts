@@ -18,6 +18,7 @@ export const attach: Command = {
   name: "attach",
   summary: "watch a session live, send its agent messages and answers, stop it",
   usage: "<session> [--tui] [--json]",
+  listing: "`skein ps` lists what runs, `skein list` all sessions",
   positionals: { min: 1, max: 1 },
   flags: [
     { name: "tui", summary: "use the full screen, like `skein tui <session>`" },

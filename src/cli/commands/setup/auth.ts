@@ -98,8 +98,10 @@ function authTable(vendors: readonly VendorAuth[], marks: Marks, style: Style): 
     const mark = isReady ? style.green(marks.yes) : style.dim(marks.no);
     return [mark, name, isReady ? credential : style.dim(credential), style.dim(stripControls(details))];
   };
-  const vendorRow = ({ vendor, ready, source, baseUrl, hint }: VendorAuth) =>
-    row(ready, stripControls(vendor), ready ? (source ?? "no key needed") : "not set", ready ? baseUrl : hint);
+  const vendorRow = ({ vendor, ready, source, keyVariable, baseUrl, hint }: VendorAuth) => {
+    const missing = keyVariable === null ? "not running" : "not set";
+    return row(ready, stripControls(vendor), ready ? (source ?? "no key needed") : missing, ready ? baseUrl : hint);
+  };
   const agentRow = ({ agent, kind, source, note }: AgentAuth) => {
     const origin = kind === "key" ? "a key of its own" : "its own sign-in";
     return row(true, `  ${stripControls(agent)}`, source, note === "" ? origin : `${origin}; ${note}`);

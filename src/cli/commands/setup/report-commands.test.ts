@@ -166,6 +166,18 @@ test("auth status shows the source of a key, and how to set a missing one", asyn
 ✓  anthropic  ANTHROPIC_API_KEY  https://a
 ✗  openai     not set            set OPENAI_API_KEY
 `);
+  const stopped = {
+    vendor: "ollama",
+    ready: false,
+    source: null,
+    baseUrl: "http://l",
+    hint: "no server answers",
+    keyVariable: null,
+    keyUrl: "https://k",
+  };
+  expect((await run(auth, ["status"], { api: { auth: { status: async () => [stopped] } } })).out).toBe(`   VENDOR  KEY          WHERE
+✗  ollama  not running  no server answers
+`);
   expect((await run(auth, ["status"], { api, env: { LANG: "C" } })).out).toContain("+  anthropic");
   expect((await run(auth, ["status", "--json"], { api })).json()).toMatchObject([{ base_url: "https://a" }, {}]);
   await expect(run(auth, [], { api })).rejects.toMatchObject({ code: "usage" });

@@ -1,15 +1,15 @@
 // skein diff: compares two branches after the node where they diverge.
-import { groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
+import { oneLine } from "../../../kit/text/cut-text.ts";
 import {
   branchStats,
   branchName,
   changeText,
+  forkText,
   notByBranchText,
   unknownFilesText,
   writersText,
 } from "../../../protocol/tree/branch-stats.ts";
 import { nodeSummary } from "../../../protocol/tree/node-summary.ts";
-import { shortId } from "../../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../../protocol/tree/views.ts";
 import { nodeMarker } from "../../print/tree.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
@@ -33,7 +33,8 @@ not by this branch.`,
   },
 });
 
-function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, style: Style, columns: number): string {
+function comparisonText(comparison: BranchComparison, style: Style, columns: number): string {
+  const { fork, a, b } = comparison;
   const excerpt = (mark: string, text: string) => cutToWidth(`${mark} ${stripControls(oneLine(text, 2 * columns))}`, columns);
   const nameOf = (side: BranchSide) => style.green(stripControls(branchName(side)));
   const sideText = (side: BranchSide) => {
@@ -49,11 +50,11 @@ function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, style: St
     ];
     return `${[nameOf(side), ...lines].join("\n")}\n`;
   };
-  const forkText =
+  const head =
     fork === null
       ? "the two have no node in common"
-      : `they diverge after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(excerpt(nodeMarker(fork), nodeSummary(fork)))}`;
+      : `${forkText(comparison, style.bold)}\n${style.dim(excerpt(nodeMarker(fork), nodeSummary(fork)))}`;
   const rows = branchStats.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
   const table = tableText([["", nameOf(a), nameOf(b)], ...rows], { columns: [{}, {}, {}] });
-  return [`${forkText}\n`, table, sideText(a), sideText(b)].join("\n");
+  return [`${head}\n`, table, sideText(a), sideText(b)].join("\n");
 }

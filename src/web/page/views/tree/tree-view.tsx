@@ -1,5 +1,6 @@
 // The tree of a session as a picture: walk it, fork at any row, move the session, compare two branches, graft one into another.
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { pluralize } from "../../../../kit/text/cut-text.ts";
 import { branchName, branchStats } from "../../../../protocol/tree/branch-stats.ts";
 import type { BranchComparison, TreeView as TreeData } from "../../../../protocol/schema/results.ts";
 import { sessionLabel, type Session } from "../../../../protocol/tree/turn.ts";
@@ -95,13 +96,13 @@ function PointCard({ point, session, onChanged }: PointCardProps) {
   );
 }
 
-function Comparison({ comparison: { a, b, sharedNodes } }: { comparison: BranchComparison }) {
+function Comparison({ comparison: { a, b, shared } }: { comparison: BranchComparison }) {
   return (
     <div class="table" tabIndex={0} role="region" aria-label="comparison">
       <table>
         <thead>
           <tr>
-            <th scope="col">{`after ${sharedNodes} shared nodes`}</th>
+            <th scope="col">{`after ${pluralize(shared.messages, "shared message")}`}</th>
             <th scope="col">{showDirections(branchName(a))}</th>
             <th scope="col">{showDirections(branchName(b))}</th>
           </tr>
