@@ -165,13 +165,13 @@ describe("diff", () => {
     const record = comparison.parse((await skein.run(["diff", "main", "side", "--json"])).json());
     expect(record).toMatchObject({
       shared_nodes: 3,
-      shared: { messages: 2, tool_calls: 1 },
+      shared: { messages: 1, tool_calls: 1 },
       fork: { author: "tool" },
       a: { nodes: 1, messages: 1, tool_calls: 0, turns: 1, usage: { input: 1000 }, cost_usd: 0.25, status: "ok", files: [] },
       b: { nodes: 5, messages: 2, tool_calls: 1, failed_calls: 1, first_message: expect.stringContaining("zucchini") },
     });
     const { out } = await skein.run(["diff", "main", "side"]);
-    expect(out).toMatch(/they diverge after [0-9a-f]{8} \(2 messages, 1 tool call shared\)/);
+    expect(out).toMatch(/they diverge after [0-9a-f]{8} \(1 message, 1 tool call shared\)/);
     expect(out).toContain("1 (1 failed)");
     expect((await skein.run(["diff", "main", "main"])).out).toContain("nothing after that");
     expect((await skein.run(["diff", "main", record.b.tip!, "--json"])).json()).toMatchObject({ b: { session: null, nodes: 5 } });
