@@ -150,7 +150,9 @@ describe("keys of the tree", () => {
       b: { ...side, session: other },
     };
     const compared = apply(open, { type: "compared", comparison });
-    expect(textOf(compared)).toMatch(/they diverge after n4 \(3 messages, 1 tool call shared\)[^]*ours +other[^]*tool calls +3 \(1 failed\)[^]*○ show it/);
+    expect(textOf(compared)).toMatch(
+      /they diverge after n4 \(3 messages, 1 tool call shared\)[^]*ours +other[^]*tool calls +3 \(1 failed\)[^]*○ show it/,
+    );
     const reread = apply(compared, treeRead(view, 1));
     expect(press(reread, "escape").state.overlay).toMatchObject({ kind: "tree", reading: 2 });
   });
