@@ -335,14 +335,24 @@ function lazySnapshots({ paths, env, warn }: AppContext, git: GitRunner): Snapsh
 /** The comparison is loaded with the first turn that has tools. */
 function createGuards(ctx: AppContext, executors: ExecutorProvider, snapshots: Snapshots | null): ProjectGuards {
   const comparison = lazy(async () => (await import("./executors/project-guards.ts")).createProjectGuards(ctx, { executors, snapshots }));
+  let last = { key: "", checkedAt: Number.NEGATIVE_INFINITY };
   return {
     check: async (turn) => {
+      const key = JSON.stringify([turn.project, turn.directory, turn.policy]);
+      if (key === last.key && performance.now() - last.checkedAt < repeatedCheckMs) return;
       requireDirectory(turn.directory);
       executors.refuseLinks(turn);
+      last = { key, checkedAt: performance.now() };
     },
     begin: async (turn) => comparison.begin(turn),
   };
 }
+
+/**
+ * The start of a turn repeats the check that its caller made a moment ago, before anything was written. The start of the
+ * sandbox looks for links once more in any case.
+ */
+const repeatedCheckMs = 200;
 
 /** A session outlives its directory. Its tools can't run without one. */
 function requireDirectory(directory: string): void {

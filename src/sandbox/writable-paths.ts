@@ -13,7 +13,7 @@ export type WritablePaths = {
 
 export function writablePaths(policy: Policy, { project, directory, home }: WritablePaths): string[] {
   if (policy.name !== "workspace") return [];
-  const projectPaths = [project, directory].filter((path) => !isTooBroad(path, home));
+  const projectPaths = [...new Set([project, directory])].filter((path) => !isTooBroad(path, home));
   const all = [...new Set([...projectPaths, ...policy.addDirs, ...policy.allowWrite])];
   return [...new Set([...all, ...all.flatMap(writableGitPaths)])];
 }

@@ -56,10 +56,12 @@ export function keepOwnDirectories(
   { tier }: SandboxSupport,
 ): void {
   const writable = writablePaths(policy, { project, directory, home, env });
+  if (writable.length === 0) return;
   const isInside = (path: string) => writable.some((parent) => path.startsWith(parent + sep));
   for (const own of [config, data, state].filter((path) => !policy.allowWrite.includes(path))) {
-    const link = followLinks(own)?.links.find(isInside);
-    if (!isInside(resolveLinks(own)) && link === undefined) continue;
+    const followed = followLinks(own);
+    const link = followed?.links.find(isInside);
+    if (!isInside(followed?.path ?? resolveLinks(own)) && link === undefined) continue;
     if (link !== undefined || tier === "landlock")
       throw new Fault("sandbox-unavailable", `tools could change ${link ?? own}, a directory of skein itself`, {
         hint: "change to a directory that does not contain it, or use --policy readonly",

@@ -1,26 +1,25 @@
-// The only writer of a running turn: event → store → transcript → watchers, always in this order.
+// The only writer of a running turn: event → store → transcript → watchers. Only the prompt may reach the transcript later.
 import type { Ask, PendingTurn, QueuedInput } from "../../protocol/api/control.ts";
-import type { DurableEvent, TransientEventBody, Event, TurnOutcome } from "../../protocol/tree/event.ts";
-import { messageOf } from "../../protocol/api/error.ts";
+import type { TransientEventBody, Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import type { NewNode, Node } from "../../protocol/tree/node.ts";
 import type { AskRequest } from "../../protocol/api/ports.ts";
 import type { CliSessionStart, Turn } from "../../protocol/tree/turn.ts";
 import { addUsage, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { AskClose, Draft, HeldState, Lease, NewTurn, Store, TurnClose, WriteResult } from "../../store/store.ts";
-import type { Transcript } from "../../store/transcript.ts";
 import { createDrafts, type Drafts } from "./drafts.ts";
 
 /** `next` is the pending turn that continues the ended one. */
 type EndedTurnRecord = { turn: Turn; next: PendingTurn | null };
 
+/** A transcript. */
+type NodeLog = { append: (node: Node) => void };
+
 export class Recorder {
   readonly #store: Store;
   readonly #lease: Lease;
-  readonly #transcript: Transcript | null;
+  readonly #transcript: NodeLog | null;
   readonly #publish: (event: Event) => void;
   #drafts: Drafts | null = null;
-  /** Nodes that could not be written to the transcript yet, in order: the transcript never has a gap. */
-  readonly #unwritten: Node[] = [];
   #seq = 0;
   #transientCount = 0;
   /** Since when the files are being recorded; null if they are not, or only for a moment. */
@@ -30,7 +29,7 @@ export class Recorder {
   usage: Usage = zeroUsage;
   costUsd = 0;
 
-  constructor(store: Store, lease: Lease, transcript: Transcript | null, publish: (event: Event) => void) {
+  constructor(store: Store, lease: Lease, transcript: NodeLog | null, publish: (event: Event) => void) {
     this.#store = store;
     this.#lease = lease;
     this.#transcript = transcript;
@@ -113,25 +112,10 @@ export class Recorder {
     for (const event of written.events) {
       this.#seq = event.seq;
       this.#transientCount = 0;
-      this.#appendToTranscript(event);
+      if (event.type === "node.added") this.#transcript?.append(event.node);
       this.#publish(event);
     }
     return written.value;
-  }
-
-  /** A failed write is only a warning, because the store has the node. The next write tries it again. */
-  #appendToTranscript(event: DurableEvent): void {
-    if (event.type !== "node.added" || this.#transcript === null) return;
-    const isWarned = this.#unwritten.length > 0;
-    this.#unwritten.push(event.node);
-    try {
-      for (let node = this.#unwritten[0]; node !== undefined; node = this.#unwritten[0]) {
-        this.#transcript.append(node);
-        this.#unwritten.shift();
-      }
-    } catch (error) {
-      if (!isWarned) this.publishTransient({ type: "warning.raised", message: `the transcript could not be written: ${messageOf(error)}` });
-    }
   }
 }
 

@@ -12,7 +12,7 @@ import type { Lease, Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { Recorder } from "../record/recorder.ts";
 import { recover } from "../record/recover.ts";
-import { openTranscript } from "../record/transcripts.ts";
+import { openTranscript, TurnTranscript } from "../record/transcripts.ts";
 import { leavesOf } from "./tree-ops.ts";
 
 export async function importTranscript(deps: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
@@ -166,12 +166,14 @@ async function writeNodes({ deps, store, parsed }: ImportContext, fresh: Importe
 async function acquireRepaired(deps: EngineDeps, store: Store, id: string): Promise<Lease> {
   const lease = await store.acquire(id);
   if ((await store.openTurns(id)).length === 0) return lease;
-  const transcript = await openTranscript(deps, store, await store.requireSession(id));
+  const session = await store.requireSession(id);
+  const transcript = new TurnTranscript(() => openTranscript(deps, store, session), deps.warn);
   try {
+    await transcript.open();
     await recover(store, new Recorder(store, lease, transcript, () => {}), id);
     return lease;
   } finally {
-    transcript?.close();
+    await transcript.close();
   }
 }
 

@@ -10,7 +10,7 @@ import type { EngineDeps } from "../engine.ts";
 import { Recorder } from "../record/recorder.ts";
 import { recover } from "../record/recover.ts";
 import { settleAsks } from "../record/settle-asks.ts";
-import { openTranscript } from "../record/transcripts.ts";
+import { openTranscript, TurnTranscript } from "../record/transcripts.ts";
 
 /** Finds a node by id or tail. */
 export async function findNode(deps: EngineDeps, id: string): Promise<Node> {
@@ -103,14 +103,17 @@ export async function withLease<T>(deps: EngineDeps, id: string, act: (store: St
   const store = await deps.store();
   const session = await store.requireSession(id);
   const lease = await store.acquire(id);
-  let transcript = null;
+  const transcript = new TurnTranscript(
+    () => openTranscript(deps, store, session),
+    (message) => recorder.publishTransient({ type: "warning.raised", message }),
+  );
+  const recorder = new Recorder(store, lease, transcript, (event) => deps.running.publish(event));
   try {
-    transcript = await openTranscript(deps, store, session);
-    const recorder = new Recorder(store, lease, transcript, (event) => deps.running.publish(event));
+    await transcript.open();
     await recover(store, recorder, id);
     return await act(store, recorder);
   } finally {
-    transcript?.close();
+    await transcript.close();
     await store.release(lease);
   }
 }

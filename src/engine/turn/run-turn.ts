@@ -23,7 +23,7 @@ import { createFileRecorder } from "../record/file-recorder.ts";
 import { createGuardRecorder } from "../record/guard-recorder.ts";
 import { Recorder } from "../record/recorder.ts";
 import { reportSnapshots } from "../record/report-snapshots.ts";
-import { openTranscript } from "../record/transcripts.ts";
+import { openTranscript, TurnTranscript } from "../record/transcripts.ts";
 import { checkEnded, endedAtOnce, repairOf, turnCheckOf, withStoredCheck } from "./check-request.ts";
 import { continuationOf, limitErrorOf, waitOf } from "./continue-later.ts";
 import { handOver, type HandOver } from "./hand-over.ts";
@@ -79,6 +79,7 @@ export type TurnExecution = {
   running: RunningTurn;
   account: BudgetAccount;
   session: Session;
+  transcript: TurnTranscript;
   agent: Agent;
   turn: Turn;
   /** The agent's own session to continue; null starts a new one. */
@@ -156,10 +157,15 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
   const budgetUser = { signal: deadline.signal, stop: deadline.end };
   const account = scope.parentAccount?.openSubAccount(budgetUser) ?? openBudgetAccount(params.limits, budgetUser, clock);
   const { gate, disconnect } = createGate(scope.gate, deadline);
-  let transcript = null;
+  let transcript: TurnTranscript | null = null;
   let unregister = (): void => {};
   try {
-    transcript = await openTranscript(deps, store, { ...session, model: session.model ?? model });
+    transcript = new TurnTranscript(
+      () => openTranscript(deps, store, { ...session, model: session.model ?? model }),
+      (message) => recorder.publishTransient({ type: "warning.raised", message }),
+    );
+    // The native agent sends its request first. Other agents write their logs beside the transcript.
+    if (agent.takesTools !== true) await transcript.open();
     const recorder = new Recorder(store, lease, transcript, (event) => {
       deps.running.publish(event);
       publish(event);
@@ -190,8 +196,8 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
       recorder.publishTransient({ type: "warning.raised", message }),
     );
     const runSubTurn: TurnExecution["runSubTurn"] = (...args) => runTurnAndQueue(deps, ...args);
-    const opened = { ...session, transcript: transcript?.path ?? null };
-    return await executeTurn({ deps, scope, running, account, session: opened, agent, turn, cliSession, runSubTurn });
+    const opened = { ...session, transcript: transcript.path ?? session.transcript };
+    return await executeTurn({ deps, scope, running, account, session: opened, transcript, agent, turn, cliSession, runSubTurn });
   } catch (error) {
     deadline.cancel(); // a turn that can't be recorded must not continue
     throw error;
@@ -199,7 +205,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
     deadline.clear();
     account.leave();
     disconnect();
-    transcript?.close();
+    await transcript?.close();
     await store.release(lease);
     unregister();
   }
@@ -288,7 +294,7 @@ function missingSandboxText({ policy, enforced }: Turn): string | null {
 }
 
 async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
-  const { deps, running, agent, turn } = execution;
+  const { deps, running, agent, turn, transcript } = execution;
   const { params, recorder, deadline, gate } = running;
   const { project, directory } = execution.session;
   const canDelayCalls = agent.takesTools === true;
@@ -301,6 +307,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     policy: params.policy,
   });
   const keepFiles = async (): Promise<void> => {
+    await transcript.openLate();
     await files.recordBefore();
     await guards.begin();
   };
@@ -316,6 +323,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     else if (event.type === "cli-session") await recorder.recordNativeId(event.id);
     else if (event.type === "end") end = event.end;
     else {
+      await transcript.openLate();
       const node = await recorder.addNode(event.node);
       if (node.author === "agent") answer = node;
       mayHaveChanged ||= callsOf(node).length > 0;
@@ -323,6 +331,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
       event.recorded(node);
     }
   }
+  await transcript.openLate();
   await files.recordAfter(mayHaveChanged);
   const outcomeOfCheck = await checkEnded(execution, end, keepFiles);
   ({ end } = outcomeOfCheck);

@@ -1,6 +1,6 @@
 // Finds programs that skein runs outside of the sandbox. A program in a place that tools or other users can write is never
 // used, because one of them could have put it there. Starts nothing.
-import { accessSync, constants, readlinkSync, type Stats } from "node:fs";
+import { accessSync, constants, existsSync, readlinkSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { isTooBroad, realPath, statPath } from "../files/path-status.ts";
@@ -144,8 +144,8 @@ function isForeign({ uid }: Stats): boolean {
 
 function isExecutable(path: string): boolean {
   try {
-    // Most directories of PATH lack the program, and an exception for each would be slow.
-    if (!statPath(path)?.isFile()) return false;
+    // Most directories of PATH lack the program. Neither an exception nor a status is made for each of them.
+    if (!existsSync(path) || !statPath(path)?.isFile()) return false;
     accessSync(path, constants.X_OK);
     return true;
   } catch {
