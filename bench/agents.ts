@@ -137,6 +137,7 @@ function alone(adapter: Adapter, variant = "alone"): Contender {
     isSandboxed: true,
     isRoot: process.getuid?.() === 0,
     isOffline: true,
+    servers: { list: [], values: {} },
     extraArgs: [],
   });
   return {

@@ -43,6 +43,7 @@ export function openCliSite(adapter: Adapter, model: string, script: ScriptSourc
       isSandboxed: true,
       isRoot: process.getuid?.() === 0,
       isOffline: true,
+      servers: { list: [], values: {} },
       extraArgs: [],
       ...changes,
     }),

@@ -9,6 +9,7 @@ import { recipeEntry } from "../../agents/external/configured/recipe.ts";
 import { variableIn } from "../../config/values.ts";
 import type { AgentConfig } from "../../protocol/api/agents.ts";
 import { programSearch, type AppContext } from "../app-context.ts";
+import { serversOf } from "../mcp/turn-servers.ts";
 import { findProgram } from "../../kit/process/trusted-programs.ts";
 import type { Endpoint } from "../../models/model.ts";
 import { endpointFor } from "../../models/vendors.ts";
@@ -113,6 +114,7 @@ async function loadAgent(name: string, ctx: AppContext, { executors, limits }: E
     configRoot: ctx.ephemeral ? executors.createScratchDirectory() : join(ctx.paths.data, "agents"),
     sandboxCommand: executors.sandboxCommand,
     enforced: executors.enforced,
+    servers: ({ mcpServers }) => serversOf(ctx, mcpServers, { forOtherAgents: true }),
     vendorAccess: {
       ...credentialSources(ctx),
       endpoint: (vendor, apiKey) => endpointOf(ctx, vendor, apiKey),

@@ -19,6 +19,7 @@ function infoOf({ name, entry, written, origin, isTrusted }: ConfiguredServer): 
     target: targetOf(checkServer(written)),
     variables: Object.keys(entry.env ?? {}),
     headerNames: Object.keys(entry.headers ?? {}),
+    otherAgents: entry.otherAgents === true,
     origin,
     problem: !isValid ? `it ${server}` : isTrusted ? null : "the project is not trusted: read the file, then run `skein trust`",
   };

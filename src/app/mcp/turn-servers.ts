@@ -29,11 +29,18 @@ export function configuredServers({ config: { values, origins, projectServers } 
   ];
 }
 
-/** The usable servers of a turn, by name. `added` are those of the front end; null means none at all. */
-export function serversOf(ctx: AppContext, added: McpServerEntries | null): ReadonlyMap<string, McpServer> {
+/**
+ * The usable servers of a turn, by name. `added` are those of the front end; null means none at all. Another agent than
+ * native gets the added ones, and of the configured ones those that ask for it.
+ */
+export function serversOf(
+  ctx: AppContext,
+  added: McpServerEntries | null,
+  { forOtherAgents = false } = {},
+): ReadonlyMap<string, McpServer> {
   const servers = new Map<string, McpServer>();
   if (added === null) return servers;
-  const configured = configuredServers(ctx).filter(({ isTrusted }) => isTrusted);
+  const configured = configuredServers(ctx).filter(({ isTrusted, entry }) => isTrusted && (!forOtherAgents || entry.otherAgents === true));
   for (const [name, entry] of [...configured.map((server) => [server.name, server.entry] as const), ...Object.entries(added)]) {
     const server = checkServer(entry);
     servers.delete(name);

@@ -74,12 +74,22 @@ function parseFile(path: string, files: FileReader, warn: (message: string) => v
 /** Null for a field of the wrong type. Fields of other programs are ignored. */
 function readEntry(value: unknown): McpServerEntry | null {
   if (!isRecord(value)) return null;
-  const { command, args, env, cwd, url, headers, type, disabled } = value;
+  const { command, args, env, cwd, url, headers, type, disabled, other_agents: otherAgents } = value;
   if (![command, cwd, url, type].every((text) => text === undefined || text === null || typeof text === "string")) return null;
   if (args !== undefined && !(Array.isArray(args) && args.every((item) => typeof item === "string"))) return null;
   if (![env, headers].every((map) => map === undefined || (isRecord(map) && Object.values(map).every((item) => typeof item === "string"))))
     return null;
-  const entry = { command, args, env, cwd, url, headers, type, disabled: disabled === true } as Record<string, unknown>;
+  const entry = {
+    command,
+    args,
+    env,
+    cwd,
+    url,
+    headers,
+    type,
+    disabled: disabled === true,
+    ...(otherAgents === true ? { otherAgents } : {}),
+  } as Record<string, unknown>;
   return Object.fromEntries(Object.entries(entry).filter(([, field]) => field !== undefined));
 }
 

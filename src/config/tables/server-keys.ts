@@ -44,4 +44,11 @@ export const serverKeys = [
     description: "Longest time for one answer of the server. Without it, 2 min. Progress messages start the time again.",
   },
   { key: "mcp_servers.*.disabled", type: "boolean", default: false, description: "True leaves the server out." },
+  {
+    key: "mcp_servers.*.other_agents",
+    field: "otherAgents",
+    type: "boolean",
+    default: false,
+    description: "True gives the server to other agents too, such as Claude Code and Codex: it is written into their configuration.",
+  },
 ] as const satisfies readonly KeyEntry[];

@@ -16,6 +16,8 @@ export type McpServerEntry = {
   type?: string | null | undefined;
   timeoutMs?: number | null | undefined;
   disabled?: boolean | undefined;
+  /** True if other agents than native get it too. */
+  otherAgents?: boolean | undefined;
 };
 
 export type McpServerEntries = Readonly<Record<string, McpServerEntry>>;

@@ -208,6 +208,7 @@ export const mcpServerInfo = fields({
   target: z.string().describe("the command line, or the URL without a login"),
   variables: texts.describe("names of its variables"),
   headerNames: texts,
+  otherAgents: z.boolean().describe("other agents than native get it too"),
   origin: z.string().describe("the file that configures it"),
   problem: nullableText.describe("why it can't be used"),
 });

@@ -28,6 +28,8 @@ export type Adapter = {
   efforts: readonly string[];
   /** True if the CLI has a flag or a file for a role. Otherwise skein puts the role before the prompt. */
   takesRole: boolean;
+  /** Set for a CLI that can use MCP servers. */
+  takesServers?: true;
   /** Matches the output of `--version`. Its first group is the version. */
   version: RegExp;
   /** Files to write into its configuration directory, by relative path. */
@@ -110,8 +112,17 @@ export type CliLaunch = {
   isRoot: boolean;
   /** True if the network is off. The vendor's own search would be refused then. */
   isOffline: boolean;
+  servers: CliServers;
   extraArgs: readonly string[];
 };
+
+/** MCP servers for a CLI, and the values of their variables and headers: variables of the CLI, by name. */
+export type CliServers = { list: readonly CliServer[]; values: Readonly<Record<string, string>> };
+
+/** `env` and `headers` name the variables of the CLI that have their values. */
+export type CliServer =
+  | { kind: "stdio"; name: string; command: string; args: readonly string[]; env: Readonly<Record<string, string>> }
+  | { kind: "http"; name: string; url: string; headers: Readonly<Record<string, string>> };
 
 /** Reads stdout line by line, with state between the lines. Must not throw. */
 export type CliReader = {

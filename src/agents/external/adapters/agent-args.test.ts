@@ -61,6 +61,7 @@ test.each(await loadAdapters())("$name refuses the flags that its adapter sets",
     isSandboxed: true,
     isRoot: false,
     isOffline: true,
+    servers: { list: [], values: {} },
     extraArgs: [],
   };
   const starts: CliLaunch["start"][] = [

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Adapter, CliLaunch, SignIn } from "./adapter.ts";
+import { serverConfig, type ServerForm, variableReference } from "./server-config.ts";
 import { claudeReader } from "./readers/claude-reader.ts";
 
 const minTokenLifeMs = 5 * 60_000;
@@ -41,6 +42,7 @@ export const claude: Adapter = {
   keys: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
   efforts: ["low", "medium", "high", "xhigh", "max"],
   takesRole: true,
+  takesServers: true,
   version: /(\d+\.\d+\.\d+\S*) \(Claude Code\)/,
   files: (launch) => ({
     [`${instructionsDir(launch)}/CLAUDE.md`]: instructionsText(launch.directory),
@@ -82,6 +84,7 @@ function args(launch: CliLaunch): string[] {
     // A project's settings may run hooks, and their `env` overrides the base URL of the environment.
     "--setting-sources=user",
     "--strict-mcp-config",
+    ...(launch.servers.list.length === 0 ? [] : [`--mcp-config=${JSON.stringify({ mcpServers: serverConfig(launch, serverForm) })}`]),
     // Without this flag, later turns of a session send the system prompt of the first turn, and a new role is ignored.
     "--system-prompt-snapshot=off",
     `--tools=${tools}`,
@@ -95,6 +98,12 @@ function args(launch: CliLaunch): string[] {
     ...launch.extraArgs,
   ];
 }
+
+const serverForm: ServerForm = {
+  value: variableReference,
+  stdio: ({ command, args: serverArgs, env: serverEnv }) => ({ type: "stdio", command, args: serverArgs, env: serverEnv }),
+  http: ({ url, headers }) => ({ type: "http", url, headers }),
+};
 
 /** An explicit list, so that no tool of a later version can start agents, sessions or timers. Unknown names are ignored. */
 const tools =

@@ -19,6 +19,7 @@ const launch: CliLaunch = {
   isSandboxed: true,
   isRoot: true,
   isOffline: true,
+  servers: { list: [], values: {} },
   extraArgs: ["--output-schema=x.json"],
 };
 

@@ -2,7 +2,7 @@
 // All settings are flags: turns that run at the same time share the configuration directory.
 import { join } from "node:path";
 import { objectAt, textAt } from "../../../models/wire/json.ts";
-import type { Adapter, CliLaunch, SignIn } from "./adapter.ts";
+import type { Adapter, CliLaunch, CliServer, SignIn } from "./adapter.ts";
 import { codexReader } from "./readers/codex-reader.ts";
 
 /** Each renewal makes the old token invalid, also in copies. Codex writes the new token into the same file. */
@@ -28,6 +28,7 @@ export const codex: Adapter = {
   keys: ["CODEX_API_KEY", "OPENAI_API_KEY"],
   efforts: ["none", "minimal", "low", "medium", "high", "xhigh"],
   takesRole: true,
+  takesServers: true,
   version: /codex-cli (\d+\.\d+\.\d+\S*)/,
   files: () => ({}),
   env: ({ configDir, endpoint }) => ({
@@ -92,7 +93,42 @@ function settings(launch: CliLaunch): string[] {
     ...(effort === null ? [] : [`model_reasoning_effort=${quote(effort)}`]),
     ...(role !== null && start.how === "new" ? [`developer_instructions=${quote(role)}`] : []),
     ...(endpoint === null ? [] : gateway(endpoint.url)),
+    ...launch.servers.list.flatMap(serverSettings),
+    ...hiddenVariables(launch),
   ];
+}
+
+/** Codex does not give these variables to its commands. */
+function hiddenVariables({ endpoint, servers }: CliLaunch): string[] {
+  const names = [...(endpoint === null ? [] : [tokenVariable]), ...Object.keys(servers.values)];
+  return names.length === 0 ? [] : [`shell_environment_policy.exclude=${quoteList(names)}`];
+}
+
+function serverSettings(server: CliServer): string[] {
+  const prefix = `mcp_servers.${server.name}`;
+  if (server.kind === "http") {
+    const headers = Object.entries(server.headers).map(([name, variable]) => `${quote(name)}=${quote(variable)}`);
+    return [`${prefix}.url=${quote(server.url)}`, ...(headers.length === 0 ? [] : [`${prefix}.env_http_headers={${headers.join(",")}}`])];
+  }
+  const { command, args: serverArgs } = withNamedVariables(server);
+  const variables = Object.values(server.env);
+  return [
+    `${prefix}.command=${quote(command)}`,
+    `${prefix}.args=${quoteList(serverArgs)}`,
+    ...(variables.length === 0 ? [] : [`${prefix}.env_vars=${quoteList(variables)}`]),
+  ];
+}
+
+/** Codex passes variables on only by their own names, so a shell gives them the names that the server reads. */
+function withNamedVariables({ command, args: serverArgs, env }: Extract<CliServer, { kind: "stdio" }>) {
+  const names = Object.entries(env);
+  if (names.length === 0) return { command, args: serverArgs };
+  const script = names.map(([name, variable]) => `export ${name}="$${variable}"; unset ${variable}; `).join("");
+  return { command: "/bin/sh", args: ["-c", `${script}exec "$0" "$@"`, command, ...serverArgs] };
+}
+
+function quoteList(texts: readonly string[]): string {
+  return `[${texts.map(quote).join(",")}]`;
 }
 
 const featuresOff = (
@@ -111,7 +147,6 @@ function gateway(url: string): string[] {
     "model_providers.skein.supports_websockets=false",
     "model_providers.skein.request_max_retries=2",
     "model_providers.skein.stream_max_retries=2",
-    `shell_environment_policy.exclude=[${quote(tokenVariable)}]`,
   ];
 }
 

@@ -6,6 +6,7 @@ import { countAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
 import { matchFailure, plainMessage } from "./failure-patterns.ts";
+import { serverConfig, type ServerForm, variableReference } from "./server-config.ts";
 import { callPart } from "../import/parts.ts";
 import { repairGeminiTranscript } from "./gemini-transcript.ts";
 import { AnswerBuilder } from "./readers/answer-builder.ts";
@@ -29,6 +30,7 @@ export const gemini: Adapter = {
   keys: ["GEMINI_API_KEY"],
   efforts: ["low", "medium", "high"],
   takesRole: true,
+  takesServers: true,
   version: /^v?(\d+\.\d+\.\d+\S*)\s*$/m,
   files: (launch) => ({
     ".gemini/settings.json": JSON.stringify(settingsOf(launch)),
@@ -84,11 +86,18 @@ function settingsOf(launch: CliLaunch): Json {
     },
     hooksConfig: { enabled: false },
     skills: { enabled: false },
-    admin: { mcp: { enabled: false }, extensions: { enabled: false }, skills: { enabled: false } },
+    mcpServers: serverConfig(launch, serverForm),
+    admin: { mcp: { enabled: launch.servers.list.length > 0 }, extensions: { enabled: false }, skills: { enabled: false } },
     ide: { enabled: false },
     advanced: { ignoreLocalEnv: true, autoConfigureMemory: false },
   };
 }
+
+const serverForm: ServerForm = {
+  value: variableReference,
+  stdio: ({ command, args: serverArgs, env: serverEnv }) => ({ command, args: serverArgs, env: serverEnv, trust: true }),
+  http: ({ url, headers }) => ({ httpUrl: url, headers, trust: true }),
+};
 
 const budgets: Record<string, number> = { low: 2048, medium: 8192, high: 24_576 };
 
@@ -111,9 +120,9 @@ function env({ configDir, endpoint }: CliLaunch): Record<string, string> {
   };
 }
 
-/** No server or extension is called "none", so the flags disable all servers and extensions of a project's settings. */
+/** No server or extension is called "none", so the flags disable all other servers and extensions of a project's settings. */
 function args(launch: CliLaunch): string[] {
-  const { model, start } = launch;
+  const { model, start, servers } = launch;
   return [
     "--output-format",
     "stream-json",
@@ -121,7 +130,7 @@ function args(launch: CliLaunch): string[] {
     "--approval-mode",
     "yolo",
     "--allowed-mcp-server-names",
-    "none",
+    servers.list.map(({ name }) => name).join(",") || "none",
     "--extensions",
     "none",
     ...(model === null ? [] : ["--model", model]),

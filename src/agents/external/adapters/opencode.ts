@@ -7,6 +7,7 @@ import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
 import { instructionsFile, instructionsOf, multiVendorFields, readStoredKey, vendorRoute } from "./multi-vendor.ts";
 import { matchFailure } from "./failure-patterns.ts";
+import { serverConfig } from "./server-config.ts";
 import { callPart } from "../import/parts.ts";
 import { AnswerBuilder } from "./readers/answer-builder.ts";
 import { readEventLine } from "./readers/json-line.ts";
@@ -22,6 +23,7 @@ export const opencode: Adapter = {
   ...multiVendorFields,
   name: "opencode",
   program: "opencode",
+  takesServers: true,
   install: "npm install -g opencode-ai",
   signIn,
   files,
@@ -90,10 +92,20 @@ function configOf(launch: CliLaunch): Json {
     permission: { "*": "allow", task: "deny", question: "deny", skill: "deny" },
     // The project's configuration is disabled, and its AGENTS.md with it.
     instructions: [`${directory}/AGENTS.md`, `${configDir}/${instructionsFile(launch)}`],
+    ...(launch.servers.list.length === 0 ? {} : { mcp: serversOf(launch) }),
     provider: { [route.provider]: provider },
     ...(endpoint === null ? {} : { enabled_providers: [route.provider] }),
     ...(model === null ? {} : { model: `${route.provider}/${model}`, small_model: `${route.provider}/${model}` }),
   };
+}
+
+/** The whole configuration is a variable, so it may contain the values. */
+function serversOf(launch: CliLaunch): Json {
+  return serverConfig(launch, {
+    value: (variable) => launch.servers.values[variable] ?? "",
+    stdio: ({ command, args: serverArgs, env: environment }) => ({ type: "local", command: [command, ...serverArgs], environment }),
+    http: ({ url, headers }) => ({ type: "remote", url, headers, oauth: false }),
+  });
 }
 
 const budgets = { low: 2048, medium: 8192, xhigh: 30_000 };

@@ -18,6 +18,7 @@ const launch: CliLaunch = {
   isSandboxed: true,
   isRoot: false,
   isOffline: true,
+  servers: { list: [], values: {} },
   extraArgs: [],
 };
 

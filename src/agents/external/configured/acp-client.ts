@@ -5,7 +5,7 @@ import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { TurnStatus } from "../../../protocol/api/error.ts";
 import { AcpUpdates } from "./acp-updates.ts";
-import type { CliEvent, CliLaunch, CliDialogue, DialogueOutput } from "../adapters/adapter.ts";
+import type { CliEvent, CliLaunch, CliDialogue, CliServers, DialogueOutput } from "../adapters/adapter.ts";
 import { matchFailure } from "../adapters/failure-patterns.ts";
 import { garbageEvent } from "../adapters/readers/json-line.ts";
 
@@ -94,7 +94,7 @@ export class AcpDialogue implements CliDialogue {
     const sessions = objectAt(capabilities, "sessionCapabilities");
     const params = {
       cwd: directory,
-      mcpServers: [],
+      mcpServers: serversOf(this.#launch.servers, objectAt(capabilities, "mcpCapabilities")?.["http"] === true),
       ...(addDirs.length > 0 && isRecord(sessions?.["additionalDirectories"]) ? { additionalDirectories: addDirs } : {}),
     };
     const resume = isRecord(sessions?.["resume"]) ? "session/resume" : capabilities?.["loadSession"] === true ? "session/load" : null;
@@ -229,4 +229,14 @@ function findByName(values: string[], names: string[]): string | undefined {
 function valuesOf(option: Json): string[] {
   const entries = listAt(option, "options").flatMap((entry) => (Array.isArray(entry["options"]) ? listAt(entry, "options") : [entry]));
   return entries.map((entry) => textAt(entry, "value"));
+}
+
+/** Agents must accept servers on stdio. Those over HTTP are only for agents that offer it. */
+function serversOf({ list, values }: CliServers, hasHttp: boolean): Json[] {
+  const pairs = (names: Readonly<Record<string, string>>) =>
+    Object.entries(names).map(([name, variable]) => ({ name, value: values[variable] ?? "" }));
+  return list.flatMap((server): Json[] => {
+    if (server.kind === "stdio") return [{ name: server.name, command: server.command, args: server.args, env: pairs(server.env) }];
+    return hasHttp ? [{ type: "http", name: server.name, url: server.url, headers: pairs(server.headers) }] : [];
+  });
 }

@@ -22,6 +22,7 @@ const launch: CliLaunch = {
   isSandboxed: true,
   isRoot: false,
   isOffline: true,
+  servers: { list: [], values: {} },
   extraArgs: [],
 };
 const turn: TurnCheckInput = {

@@ -23,6 +23,7 @@ export function configuredAdapter(name: string, recipe: AgentConfig): Adapter {
     keys: [],
     efforts: [],
     takesRole: false,
+    ...(isAcp ? { takesServers: true } : {}),
     version: /(\d+\.\d+\.\d+\S*)/,
     files: () => ({ "home/.keep": "" }),
     env: (launch) => envOf(recipe, launch),

@@ -6,11 +6,12 @@ import type { ProgramMatch } from "../../../kit/process/trusted-programs.ts";
 import { Fault, resumeCommand, type TurnError } from "../../../protocol/api/error.ts";
 import type { LimitValues } from "../../../executor/limits.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
+import type { McpServer } from "../../../protocol/mcp/server-entry.ts";
 import type { Agent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { CliRecord, CliSessionStart, TurnEnd } from "../../../protocol/tree/turn.ts";
 import { noPreview } from "../../no-preview.ts";
 import { type Emit, streamTurn } from "../../stream-turn.ts";
-import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
+import type { Adapter, CliLaunch, CliServers } from "../adapters/adapter.ts";
 import { moveLoaderVariables } from "../../../sandbox/sandbox-command.ts";
 import { checkAgentArgs } from "../adapters/agent-args.ts";
 import { openAsksForLater, type CliQuestion } from "../adapters/questions.ts";
@@ -27,6 +28,7 @@ import { linkConfigFile, prepareConfigDir, readRecordedModel } from "../process/
 import { agentProgram, packageOf, packageVersion, refusalText, type AgentProgram } from "../process/program.ts";
 import { type CliExit, runCli } from "../process/run-cli.ts";
 import { promptWithBrief } from "./brief.ts";
+import { cliServers } from "./cli-servers.ts";
 import { judgeEnding, type CliEvidence } from "./ending.ts";
 import { agentConfigDir, createLaunch, lastPrompt } from "./launch.ts";
 import { substitutedModel, OutputParser } from "./output-parser.ts";
@@ -43,6 +45,8 @@ export type ExternalAgentDeps = {
   sandboxCommand: (turn: TurnInput, request: SandboxRequest) => Promise<SandboxedCommand>;
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   vendorAccess: VendorAccessDeps;
+  /** The MCP servers of a turn that other agents than native may use. */
+  servers: (turn: TurnInput) => ReadonlyMap<string, McpServer>;
 };
 
 export type SandboxRequest = {
@@ -74,7 +78,12 @@ export function externalAgent(deps: ExternalAgentDeps): Agent {
     takesTasks: true,
     check: async (turn) => checkTurn(deps, turn),
     preview,
-    takeTurn: (input, context) => streamTurn((emit) => runWithRetry({ deps, input, context, emit })),
+    takeTurn: (input, context) =>
+      streamTurn((emit) => {
+        const { problems, ...servers } = cliServers({ servers: deps.servers(input), adapter, policy: input.policy });
+        for (const problem of problems) warn(emit, problem);
+        return runWithRetry({ deps, input, context, emit, servers });
+      }),
     enforced: async (policy, model) =>
       enforcedWithAccess(deps.vendorAccess, adapter, { policy, model, enforced: await deps.enforced(policy) }),
   };
@@ -117,7 +126,7 @@ async function preview({ path, model }: PreviewInput): Promise<Preview> {
   return { ...empty, model, messages: [{ role: "user", text, tokens }], tokens: { ...empty.tokens, messages: tokens } };
 }
 
-type CliTurn = { deps: ExternalAgentDeps; input: TurnInput; context: TurnContext; emit: Emit };
+type CliTurn = { deps: ExternalAgentDeps; input: TurnInput; context: TurnContext; emit: Emit; servers: CliServers };
 
 /** If the CLI's own session can't be resumed, runs once more in a new session, with a brief of the conversation. */
 async function runWithRetry(turn: CliTurn): Promise<TurnEnd> {
@@ -148,7 +157,7 @@ function warnOnce(emit: Emit): (message: string) => void {
 type CliOutcome = { end: TurnEnd; isSessionLost: boolean };
 
 async function runOnce(turn: CliTurn, program: AgentProgram, cliSession: CliSessionStart | null): Promise<CliOutcome> {
-  const { deps, input, context, emit } = turn;
+  const { deps, input, context, emit, servers } = turn;
   const { adapter } = deps;
   const stop = createStop(context);
   const pauseGate = createGateBehind(context.registerPausable);
@@ -166,7 +175,7 @@ async function runOnce(turn: CliTurn, program: AgentProgram, cliSession: CliSess
     onWait: (message) => warn(emit, message),
   });
   try {
-    const launch = createLaunch(deps, input, cliSession, access);
+    const launch = createLaunch(deps, input, cliSession, { ...access, servers });
     const dialogue = startDialogue(adapter, launch, stop.signal);
     const parser = new OutputParser({
       adapter,
@@ -242,7 +251,7 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
   const { launch, program, access, parser, dialogue } = run;
   prepareConfigDir(adapter, launch);
   if (adapter.signIn?.linkedAs !== undefined) linkConfigFile(launch.configDir, adapter.signIn.linkedAs, access.signInFile);
-  const own = moveLoaderVariables({ ...adapter.env(launch), ...input.env });
+  const own = moveLoaderVariables({ ...adapter.env(launch), ...launch.servers.values, ...input.env });
   const user = moveLoaderVariables(cliEnvironment(deps.env, access));
   const { command, env, limits, watchGuards } = await deps.sandboxCommand(input, {
     command: [...user.args, ...own.args, program.path, ...adapter.args(launch)],

@@ -4,6 +4,7 @@ import type { Node } from "../../../protocol/tree/node.ts";
 import type { CliSessionStart } from "../../../protocol/tree/turn.ts";
 import { claude } from "../adapters/claude.ts";
 import { gemini } from "../adapters/gemini.ts";
+import { noServers } from "./cli-servers.ts";
 import { createLaunch } from "./launch.ts";
 
 const node = (id: string, author: Node["author"], text: string): Node =>
@@ -16,7 +17,8 @@ const path = [node("1", "user", "first task"), node("2", "agent", "first answer"
 
 function promptOf(adapter: typeof claude, nodes: Node[], session: CliSessionStart | null): string {
   const input = { path: nodes, model: null, plan: null, system: null, appendSystem: null, policy: { addDirs: [] }, tree: "t" };
-  return createLaunch({ adapter, configRoot: "/c" }, input as unknown as TurnInput, session, { endpoint: null, isSandboxed: true }).prompt;
+  const options = { endpoint: null, isSandboxed: true, servers: noServers };
+  return createLaunch({ adapter, configRoot: "/c" }, input as unknown as TurnInput, session, options).prompt;
 }
 
 const count = (text: string, word: string) => text.split(word).length - 1;

@@ -15,7 +15,7 @@ export function createLaunch(
   agent: CliAgent,
   input: TurnInput,
   cliSession: CliSessionStart | null,
-  { endpoint, isSandboxed }: Pick<VendorAccess, "endpoint" | "isSandboxed">,
+  { endpoint, isSandboxed, servers }: Pick<VendorAccess, "endpoint" | "isSandboxed"> & Pick<CliLaunch, "servers">,
 ): CliLaunch {
   const model = input.model === null ? null : parseModelName(input.model);
   const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
@@ -35,6 +35,7 @@ export function createLaunch(
     isSandboxed,
     isRoot: process.getuid?.() === 0,
     isOffline: isOffline(input.policy),
+    servers,
     extraArgs: input.agentArgs,
   };
 }

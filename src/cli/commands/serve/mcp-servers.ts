@@ -11,9 +11,10 @@ import { printReport, type Report } from "../report-command.ts";
 
 export const serverFlags: readonly Flag[] = [
   { name: "env", short: "e", value: "NAME=value", repeat: true, summary: "with add: a variable of the server; =$NAME reads yours" },
-  { name: "header", short: "H", value: "Name: value", repeat: true, summary: "with add: a header for a URL; $NAME reads a variable" },
+  { name: "header", short: "H", value: "Name: value", repeat: true, summary: "with add: a header for a URL; ${NAME} reads a variable" },
   { name: "cwd", value: "dir", summary: "with add: the server's working directory" },
   { name: "transport", short: "t", value: "kind", choices: ["stdio", "http", "sse"], summary: "with add: sse for an old server" },
+  { name: "other-agents", summary: "with add: for agents such as claude and codex too, not only native" },
   {
     name: "scope",
     short: "s",
@@ -32,7 +33,7 @@ type Verb = {
 const anyNumber = Number.MAX_SAFE_INTEGER;
 
 const serverVerbs: Record<string, Verb> = {
-  add: { positionals: anyNumber, flags: ["env", "header", "cwd", "transport", "scope", "json"], report: add },
+  add: { positionals: anyNumber, flags: ["env", "header", "cwd", "transport", "other-agents", "scope", "json"], report: add },
   list: { positionals: 1, flags: ["json"], report: list },
   get: { positionals: 2, flags: ["json"], report: get },
   remove: { positionals: 2, flags: ["scope", "json"], report: remove },
@@ -57,7 +58,8 @@ async function add(api: Api, args: Args): Promise<Report> {
   const [, name = "", target, ...rest] = args.positionals;
   if (target === undefined)
     throw new Fault("usage", "mcp add needs a command or a URL", { hint: `skein mcp add ${name} -- npx -y <package>` });
-  const server = target.startsWith("{") ? fromJson(target) : fromWords(args, target, rest);
+  const described = target.startsWith("{") ? fromJson(target) : fromWords(args, target, rest);
+  const server = args.flags["other-agents"] === true ? { ...described, other_agents: true } : described;
   const scope = args.flags["scope"] === "project" ? "project" : "user";
   const { path } = await api.mcp.set({ name, server, scope });
   return {
@@ -131,6 +133,7 @@ async function get(api: Api, args: Args): Promise<Report> {
     ["state", server.problem === null ? server.state : `${server.state}: ${server.problem}`],
     ["variables", server.variables.join(", ")],
     ["headers", server.headerNames.join(", ")],
+    ["agents", server.otherAgents ? "native and all others that can use it" : "native"],
     ["origin", server.origin],
   ];
   const lines = fields.filter(([, value]) => value !== "").map(([label, value]) => `${label.padEnd(10)}${stripControls(value)}\n`);
