@@ -4,7 +4,9 @@ import { closeSync, constants, existsSync, lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { enclosingProject, type Paths } from "../config/paths.ts";
 import type { EngineDeps } from "../engine/engine.ts";
-import { resolveLinks } from "../kit/files/path-status.ts";
+import { resolveLinks, statPath } from "../kit/files/path-status.ts";
+import { lazy } from "../kit/flow/lazy.ts";
+import type { AgentTranscripts } from "../protocol/transcripts/agent-transcript.ts";
 import { makeDirectorySafely, openSafely, readChunks, replaceSafely, writeAll } from "../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { Session } from "../protocol/tree/turn.ts";
@@ -12,7 +14,8 @@ import { transcriptPath } from "../store/transcript.ts";
 import type { AppContext } from "./app-context.ts";
 import type { ExecutorProvider } from "./executors/executors.ts";
 
-export function transcriptPorts({ paths, ephemeral, openStore: openShared }: AppContext, tier: ExecutorProvider["tier"]) {
+export function transcriptPorts(ctx: AppContext, tier: ExecutorProvider["tier"]) {
+  const { paths, ephemeral, openStore: openShared } = ctx;
   const dataDirectory = () => join(resolveLinks(paths.data), "sessions");
   return {
     transcriptFor: async (session) => {
@@ -24,7 +27,17 @@ export function transcriptPorts({ paths, ephemeral, openStore: openShared }: App
     fallbackTranscript: (session) => transcriptPath(dataDirectory(), session),
     copyTranscript,
     readTranscript: async (...args) => (await import("../agents/external/import/read-transcript.ts")).readTranscript(...args),
+    ...(ephemeral || openShared !== undefined ? {} : { agentTranscripts: lazyAgentTranscripts(ctx) }),
+    isDirectory: (path) => statPath(path)?.isDirectory() === true,
   } satisfies Partial<EngineDeps>;
+}
+
+/** Few commands read the transcripts of other agents, so the code is loaded at the first call. */
+function lazyAgentTranscripts({ paths, env }: AppContext): AgentTranscripts {
+  return lazy(async () => {
+    const { createAgentTranscripts } = await import("../agents/external/transcripts/agent-transcripts.ts");
+    return createAgentTranscripts(join(paths.data, "agent-transcripts.db"), { env, home: paths.home });
+  });
 }
 
 function inProject(project: string): string {

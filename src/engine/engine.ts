@@ -5,6 +5,7 @@ import { lazy } from "../kit/flow/lazy.ts";
 import type { Api } from "../protocol/api/api.ts";
 import { protocolVersion, type PendingTurn } from "../protocol/api/control.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
+import type { AgentTranscripts } from "../protocol/transcripts/agent-transcript.ts";
 import type { CommitLog, CommitNotes } from "../protocol/tree/history.ts";
 import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/tree/import.ts";
 import type { Turn } from "../protocol/tree/turn.ts";
@@ -79,6 +80,9 @@ export type EngineDeps = {
   warn: (message: string) => void;
   /** Reads a transcript of skein or of another agent as sessions, turns and nodes. */
   readTranscript: (from: ImportSource, format: ImportFormat | "auto") => Promise<ImportedTree>;
+  /** The transcripts that other agents keep on this machine. Absent in an ephemeral run. */
+  agentTranscripts?: AgentTranscripts;
+  isDirectory: (path: string) => boolean;
   /** The roles that a turn in this directory can have. */
   roles: (directory: string) => Promise<RoleList>;
   teams: TeamDirectories;
@@ -272,7 +276,11 @@ function treeMethods(deps: EngineDeps) {
       render: async (params) => (await load.readTree()).renderContext(deps, params),
       handles: async (params) => (await load.tree()).handlesOnPath(deps, params),
     },
-    transcript: { import: async (params) => (await import("./tree/import.ts")).importTranscript(deps, params) },
+    transcript: {
+      import: async (params) => (await import("./tree/import.ts")).importTranscript(deps, params),
+      list: async (params) => (await import("./tree/agent-transcripts.ts")).listTranscripts(deps, params),
+      search: async (params) => (await import("./tree/agent-transcripts.ts")).searchTranscripts(deps, params),
+    },
     search: { find: async (params) => (await load.readTree()).searchNodes(deps, params) },
     history: { search: async (params) => (await import("./history/search-history.ts")).searchHistory(deps, params) },
     branch: {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { exitCodes, faultExitCodes } from "../../src/protocol/api/error.ts";
 import { event, hookRecord } from "../../src/protocol/schema/events.ts";
 import { blameReport, writtenNotes } from "../../src/protocol/schema/views/blame-views.ts";
+import { foundMessage } from "../../src/protocol/schema/views/transcript-views.ts";
 import { loopResult } from "../../src/protocol/schema/views/loop-views.ts";
 import * as printed from "../../src/protocol/schema/printed.ts";
 import * as race from "../../src/protocol/schema/race/race-views.ts";
@@ -54,6 +55,11 @@ const sections: readonly Section[] = [
   ["worktrees clean", "`worktrees clean --json` prints one.", worktrees.worktreeCleanResult],
   ["undo and redo", "`undo --json` and `redo --json` print one.", printed.printedUndo],
   ["search", "`search --json` prints an array.", results.foundNode],
+  [
+    "list --agents and search --agents",
+    "`list --agents all --json` prints one object: `sessions` of skein, and `transcripts` of other agents that have none yet. `search --agents all --json` prints one object: `nodes` as `search`, and `messages`, each with its `transcript`.",
+    foundMessage,
+  ],
   ["diff", "`diff --json` prints one.", results.branchComparison],
   ["agents", "`agents --json` prints an array.", setup.agentInfo],
   ["roles", "`roles --json` prints one; `roles show <name> --json` prints one [Role](#role).", setup.printedRoles],

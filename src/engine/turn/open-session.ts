@@ -47,8 +47,25 @@ async function findOrCreate(deps: EngineDeps, params: NewSessionParams): Promise
   }
 }
 
-/** Finds a session by id, end of an id, or name. A name in the directory's project takes precedence. */
+/**
+ * Finds a session by id, end of an id, or name. A name in the directory's project takes precedence. A session of another
+ * agent is imported first, and gets the messages that were added to its transcript since.
+ */
 export async function findSession(deps: EngineDeps, idOrName: string, directory: string): Promise<Session> {
+  try {
+    const session = await findStored(deps, idOrName, directory);
+    return session.source === undefined ? session : (await loadTranscripts()).withNewMessages(deps, session);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "session-unknown") throw error;
+    const imported = await (await loadTranscripts()).importNamed(deps, idOrName, directory);
+    if (imported !== null) return imported;
+    throw error;
+  }
+}
+
+const loadTranscripts = () => import("../tree/agent-transcripts.ts");
+
+async function findStored(deps: EngineDeps, idOrName: string, directory: string): Promise<Session> {
   if (!deps.hasStore())
     throw new Fault("session-unknown", `there is no session "${idOrName}" yet`, { hint: 'start one: skein run "task"' });
   return (await deps.store()).findSession(idOrName, deps.projectOf(directory));

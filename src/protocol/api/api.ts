@@ -3,6 +3,7 @@
 // in src/protocol/schema/methods. Only types are imported from there: the table needs zod, which must not load at start.
 import type { OutputOf } from "../schema/fields.ts";
 import type { Methods } from "../schema/methods/index.ts";
+import type { IndexProgress } from "../transcripts/agent-transcript.ts";
 import type { TrialProgress } from "./agents.ts";
 import type { OutputListener } from "./ports.ts";
 import type { TurnOptions } from "./turn-options.ts";
@@ -19,6 +20,8 @@ type LocalParams = {
   /** Gets the whole output of `command`. A pending promise makes the command wait. Events carry only excerpts. */
   "turn.start": { onOutput?: OutputListener };
   "store.verify": { onProgress?: (checked: number) => void };
+  "transcript.list": { onProgress?: (progress: IndexProgress) => void };
+  "transcript.search": { onProgress?: (progress: IndexProgress) => void };
   "doctor.tryAgents": { onProgress?: (progress: TrialProgress) => void; signal?: AbortSignal };
 };
 

@@ -6,7 +6,7 @@ import type { Session, Turn } from "./turn.ts";
 
 export type { ImportReport } from "../schema/results.ts";
 
-export const importFormats = ["skein", "claude", "codex", "gemini", "pi", "atif"] as const;
+export const importFormats = ["skein", "claude", "codex", "gemini", "opencode", "pi", "atif"] as const;
 export type ImportFormat = (typeof importFormats)[number];
 
 export type ImportedTree = {

@@ -12,6 +12,7 @@ import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import type { ParsedTranscript, TranscriptFormat } from "./parsed-node.ts";
 import { gemini } from "./gemini.ts";
+import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
 import { assignIds, type ParsedTree } from "./assign-ids.ts";
 import { skein } from "./skein.ts";
@@ -48,10 +49,10 @@ function withSubSessions(parsed: ParsedTranscript, facts: FileFacts, name: strin
   return { ...tree, subSessions: below.map((sub) => withSubSessions(sub, { ...facts, unreadable: 0 }, name)) };
 }
 
-const foreignFormats: Record<Exclude<ImportFormat, "skein">, TranscriptFormat> = { claude, codex, gemini, pi, atif };
+const foreignFormats: Record<Exclude<ImportFormat, "skein">, TranscriptFormat> = { claude, codex, gemini, opencode, pi, atif };
 
 /** In the order of detection: Gemini comes before Claude, because both have a `sessionId`. */
-const formats: Record<ImportFormat, Pick<TranscriptFormat, "recognises" | "slim">> = { skein, atif, codex, pi, gemini, claude };
+const formats: Record<ImportFormat, Pick<TranscriptFormat, "recognises" | "slim">> = { skein, atif, codex, pi, gemini, opencode, claude };
 
 type Entries = { entries: Json[]; format: ImportFormat | null; sha256: string; unreadable: number; isCutOff: boolean };
 

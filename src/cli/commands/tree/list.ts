@@ -3,6 +3,7 @@ import { oneLine } from "../../../kit/text/cut-text.ts";
 import { ago } from "../../../kit/text/duration.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
+import { agentsFlag, agentsOf, listWithTranscripts } from "./list-transcripts.ts";
 import { countFlag } from "../../parse/args.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
@@ -12,19 +13,24 @@ import { reportCommand } from "../report-command.ts";
 export const list = reportCommand({
   name: "list",
   summary: "list the sessions of this project",
-  usage: "[--all] [--archived] [--names] [--limit n] [--json]",
+  usage: "[--all] [--agents all|name,...] [--archived] [--names] [--limit n] [--json]",
   flags: [
     { name: "all", summary: "list the sessions of every project, with sub-sessions" },
+    agentsFlag,
     { name: "archived", summary: "list deleted sessions, which can be restored" },
     { name: "names", summary: "print only names or short ids, one per line (for shell completion)" },
     { name: "limit", value: "n", summary: "list at most n sessions (default 50)" },
   ],
   notes: `TASK is the message of the session's latest turn. A narrow terminal shows fewer
-columns.`,
+columns. --agents also lists the sessions that Claude Code, Codex, Gemini CLI, opencode
+and pi keep on this machine. Their files are only read. Every command takes the id of
+such a session; its first use imports it.`,
   async report(args, ctx) {
     const limit = countFlag(args, "limit", 50);
     const all = args.flags["all"] === true;
+    const agents = agentsOf(args);
     const api = await ctx.api();
+    if (agents !== null) return listWithTranscripts(args, ctx, { agents, limit });
     const sessions = await api.session.list({
       project: all ? null : ctx.project,
       archived: args.flags["archived"] === true,

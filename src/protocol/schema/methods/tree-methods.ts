@@ -1,5 +1,6 @@
 // Methods on nodes, handles, search, and the project's files.
 import { z } from "zod";
+import { transcriptAgents } from "../../transcripts/agent-transcript.ts";
 import { importFormats } from "../../tree/import.ts";
 import * as is from "../fields.ts";
 import {
@@ -16,7 +17,10 @@ import {
 } from "../results.ts";
 import { handle, node } from "../tree.ts";
 import { blameReport, writtenNotes } from "../views/blame-views.ts";
+import { agentTranscript, foundMessage } from "../views/transcript-views.ts";
 import { inDirectory, inSession, limitUpTo, nothing, optionalLimit, type Method } from "./method.ts";
+
+const ofAgents = { agents: z.array(z.enum(transcriptAgents)).min(1).nullable().default(null), project: is.pathOrNull };
 
 export const treeMethods = {
   "node.find": { params: { wanted: is.name }, result: node, summary: "Finds a node by id or the end of one." },
@@ -85,6 +89,17 @@ export const treeMethods = {
     },
     result: importReport,
     summary: "Imports a transcript of skein or of another agent. Nodes that are stored are not added again.",
+  },
+  "transcript.list": {
+    params: { ...ofAgents, limit: limitUpTo(10_000, 50) },
+    result: z.array(agentTranscript),
+    summary:
+      "Lists the sessions that other agents keep on this machine, the latest first. The first call reads all of their transcripts, later ones only what was added. `agents` null is all, `project` null is every project.",
+  },
+  "transcript.search": {
+    params: { query: is.name, ...ofAgents, limit: limitUpTo(1_000, 20) },
+    result: z.array(foundMessage),
+    summary: "Finds messages in the transcripts of other agents that contain every word, the best match first.",
   },
   "files.list": {
     params: { ...inDirectory, query: is.text.max(1_000).default(""), limit: limitUpTo(1_000, 50) },

@@ -5,6 +5,7 @@ import { nodesPerTree } from "../migrations.ts";
 import { idOf, type NodeRow, nodeColumns, toNodes } from "../rows/node-row.ts";
 import { inProject } from "../rows/session-row.ts";
 import { sql } from "../sql.ts";
+import { matchEnd, matchesOf, matchStart, toMarks } from "../../../kit/sqlite/word-match.ts";
 import type { SearchHit } from "../../store.ts";
 
 type Hit = { n: number; session: number; rank: number; match: string };
@@ -47,22 +48,6 @@ function findHits(db: Db, match: string, filter: Filter): Hit[] {
     order by ${order} limit ${filter.limit}`;
 }
 
-// Unicode noncharacters: no text contains them.
-const matchStart = "\uFDD0";
-const matchEnd = "\uFDD1";
-
-/** Removes the markers of matches from the snippet and returns their positions. */
-function toMarks(marked: string): Pick<SearchHit, "snippet" | "marks"> {
-  const marks: SearchHit["marks"] = [];
-  let snippet = "";
-  for (const [index, piece] of marked.split(matchStart).entries()) {
-    const [match = "", ...following] = index === 0 ? ["", piece] : piece.split(matchEnd);
-    if (match !== "") marks.push([snippet.length, snippet.length + match.length]);
-    snippet += match + following.join("");
-  }
-  return { snippet, marks };
-}
-
 const batchSize = 500;
 
 /** Indexes up to a batch of nodes of one tree, in its own transaction. If `session` is null, it takes any tree that has nodes to index. */
@@ -80,15 +65,4 @@ export async function indexSome(db: Db, session: string | null = null): Promise<
     db.run`update trees set indexed = ${last}, stale = ${last < tree.last ? 1 : 0} where n = ${tree.n}`;
     return last - tree.indexed;
   });
-}
-
-/** FTS5 queries. Every word must occur; "quoted words" must be adjacent. `prefix` needs a last word of three letters. */
-function matchesOf(query: string): { wholeWords: string | null; prefix: string | null } {
-  const terms = [...query.replaceAll("\0", " ").matchAll(/"([^"]*)"|([^\s"]+)/g)]
-    .map(([, quoted, word]) => ({ text: quoted ?? word ?? "", isWord: quoted === undefined }))
-    .filter((term) => /[\p{L}\p{N}_]/u.test(term.text));
-  const last = terms.at(-1);
-  if (last === undefined) return { wholeWords: null, prefix: null };
-  const wholeWords = terms.map((term) => `"${term.text}"`).join(" ");
-  return { wholeWords, prefix: last.isWord && last.text.length >= 3 ? `${wholeWords}*` : null };
 }
