@@ -165,6 +165,7 @@ const mayOpenByPath: Record<string, string> = {
   "src/app/executors/": "the state directory, and placeholders in git directories",
   "src/app/agents/": "the state directory",
   "src/agents/external/process/config-files.ts": "an agent's data directory, opened without links",
+  "src/agents/external/transcripts/": "an index in the data directory, and a private copy of opencode's database",
   "src/agents/trial/": "temporary directories of doctor",
   "src/config/project-state.ts": "the state directory",
   "src/hub/": "the state directory",

@@ -6,7 +6,7 @@ import type { TranscriptAgent } from "../../../protocol/transcripts/agent-transc
 
 export type Batch = {
   entries: Json[];
-  /** Where the next batch begins. */
+  /** The next batch begins here. */
   offset: number;
   /** Bytes of this batch. */
   bytes: number;
