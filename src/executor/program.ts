@@ -42,7 +42,9 @@ export async function runProgram(command: string[], ctx: ToolContext, onStdin: (
     const notes = [...denied.map(({ text }) => `[${text}]`), ...(output.trim() === "" ? [] : [output.trim()])];
     return { text: [how, ...notes].join("\n"), isError: end.exitCode !== 0, ...(denied.length > 0 ? { denied } : {}) };
   } catch (error) {
-    return errorOutcome(`can't be started: ${oneLine(messageOf(error), 300)}`);
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    const reason = isMissing ? `there is no program ${command[0]}, or no directory ${ctx.cwd}` : messageOf(error);
+    return errorOutcome(`can't be started: ${oneLine(reason, 300)}`);
   } finally {
     watch?.end();
   }

@@ -47,8 +47,8 @@ export class StdioTransport implements Transport {
   /** A remark about lines on stdout that were no messages; empty if there were none. */
   get strayText(): string {
     if (this.#strayCount === 0) return "";
-    const lines = this.#strayCount === 1 ? "1 line" : `${this.#strayCount} lines`;
-    return `it printed ${lines} that are no MCP message; the first: ${this.#firstStray}`;
+    const lines = this.#strayCount === 1 ? "1 line that is no message" : `${this.#strayCount} lines that are no messages`;
+    return `it printed ${lines} of MCP; the first: ${this.#firstStray}`;
   }
 
   async start(): Promise<void> {

@@ -87,8 +87,8 @@ describe("a server that does not work", () => {
     ["die", {}, "ended with exit code 2\nthe license has expired"],
     ["refuse", {}, "answered with an error: not today"],
     ["silent", { timeoutMs: 500 }, "gave no answer within 500 ms and was ended"],
-    ["", { command: "no-such-program" }, "can't be started: "],
-    ["", { cwd: "/no/such/directory" }, "can't be started: "],
+    ["", { command: "no-such-program" }, "can't be started: there is no program no-such-program"],
+    ["", { cwd: "/no/such/directory" }, "or no directory /no/such/directory"],
   ] as [string, Parameters<typeof testServer>[1], string][])(
     "a server in mode %j with %j fails with a reason",
     async (mode, options, reason) => {

@@ -66,7 +66,7 @@ export const otherFlags: readonly OtherFlag[] = [
     problem: "tools are named without patterns",
     hint: "--tools read,bash gives exactly these tools, --tool-level readonly a set of them",
   },
-  { typed: ["--mcp-config"], problem: "the native agent uses no MCP servers yet", hint: "an agent's own: --agent-arg=--mcp-config=<file>" },
+  { typed: ["--mcp-config"], problem: "MCP servers are configured", hint: "skein mcp add <name> -- <command>; docs/MCP-SERVERS.md" },
   {
     typed: ["-f", "--file"],
     only: runs,
@@ -111,6 +111,10 @@ export const otherFlags: readonly OtherFlag[] = [
  */
 export function translateFlag(command: Command, argv: readonly string[], typed: string): string[] | null {
   const isFor = ({ only }: OtherFlag) => only === undefined || only.includes(command.name);
+  if (command.name === "mcp" && argv[0] === "add" && argv.length > 3 && !argv.includes("--"))
+    throw new Fault("usage", `mcp add has no flag ${typed}`, {
+      hint: `if it belongs to the server, put -- before its command: skein mcp add ${argv[1]} -- ${argv.slice(2).join(" ")}`,
+    });
   const row = otherFlags.find((candidate) => candidate.typed.includes(typed) && isFor(candidate));
   const index = argv.findIndex((word) => word === typed || word.startsWith(`${typed}=`));
   if (row === undefined || index < 0) return null;

@@ -147,11 +147,21 @@ describe("skein mcp add, list, get, remove and try", () => {
     const { command, args } = testServerEntry() as { command: string; args: string[] };
     const added = await skein.run(["mcp", "add", "small", "-e", "TOKEN=s3cret", "-e", "PLACE=$HOME", "--", command, ...args]);
     expect(added.out).toStartWith("added small to ");
-    expect((await skein.run(["mcp", "add", "web", "https://example.com/mcp?key=1", "-H", "Authorization: Bearer x"])).code).toBe(0);
+    expect((await skein.run(["mcp", "get", "small"])).out).toContain("agents    native\n");
+    expect(
+      (await skein.run(["mcp", "add", "web", "https://example.com/mcp?key=1", "-H", "Authorization: Bearer x", "--other-agents"])).code,
+    ).toBe(0);
     const listed = await skein.run(["mcp", "list", "--json"]);
     expect(listed.json()).toMatchObject([
-      { name: "small", state: "ready", kind: "stdio", variables: ["TOKEN", "PLACE"] },
-      { name: "web", state: "ready", kind: "http", target: "https://example.com/mcp?(set)", header_names: ["Authorization"] },
+      { name: "small", state: "ready", kind: "stdio", variables: ["TOKEN", "PLACE"], other_agents: false },
+      {
+        name: "web",
+        state: "ready",
+        kind: "http",
+        target: "https://example.com/mcp?(set)",
+        header_names: ["Authorization"],
+        other_agents: true,
+      },
     ]);
     expect(listed.out).not.toContain("s3cret");
     expect((await skein.run(["mcp", "get", "web"])).out).toContain("headers   Authorization\n");
@@ -166,6 +176,8 @@ describe("skein mcp add, list, get, remove and try", () => {
 
   test.each([
     [["mcp", "add", "x"], "mcp add needs a command or a URL"],
+    [["mcp", "add", "x", "npx", "-y", "pkg"], "put -- before its command: skein mcp add x -- npx -y pkg"],
+    [["mcp", "remove", "small", "--scope", "project"], "       skein mcp remove small\n"],
     [["mcp", "add", "bad name", "x"], '"bad name" can\'t be the name of a server'],
     [["mcp", "add", "x", '{"command": "a", "bogus": 1}'], 'a server has no field "bogus"'],
     [["mcp", "add", "x", '{"url": "ftp://a"}'], '"url" of a server must be a URL'],

@@ -146,10 +146,15 @@ async function remove(api: Api, args: Args): Promise<Report> {
   const scope = args.flags["scope"] === "project" ? "project" : "user";
   if (origin !== paths[scope])
     throw new Fault("usage", `${name} is not in ${paths[scope]}`, {
-      hint: origin === paths.project ? `skein mcp remove ${name} --scope project` : `it is in ${origin}; edit that file`,
+      hint: removalHint(name, origin, paths),
     });
   const { path } = await api.mcp.set({ name, server: null, scope });
   return { json: { name, path }, text: () => `removed ${name} from ${stripControls(path)}\n` };
+}
+
+function removalHint(name: string, origin: string, paths: { user: string; project: string }): string {
+  if (origin === paths.project) return `skein mcp remove ${name} --scope project`;
+  return origin === paths.user ? `skein mcp remove ${name}` : `it is in ${origin}; edit that file`;
 }
 
 async function tryServer(api: Api, args: Args, ctx: CommandContext): Promise<Report> {
