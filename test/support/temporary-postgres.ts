@@ -9,6 +9,8 @@ export type TemporaryPostgres = {
   port: number;
   /** The directory of the server: its data, its unix socket and its log. */
   directory: string;
+  /** Connects through the unix socket, also to a server in another network. */
+  connect: (database: string) => SQL;
   /** Creates an empty database. Returns its URL. */
   createDatabase: (options?: string) => Promise<string>;
   /** `immediate` is a crash of the server. */
@@ -21,8 +23,19 @@ export type TemporaryPostgres = {
 
 const isRoot = process.getuid?.() === 0;
 
+/** A network of its own, whose clients must encrypt and have the password. */
+export type ServerNetwork = {
+  /** The command that enters the network. */
+  enter: string[];
+  address: string;
+  password: string;
+};
+
 /** `settings` are those of postgresql.conf, such as `fsync`. */
-export async function startPostgres(settings: Record<string, string> = {}): Promise<TemporaryPostgres> {
+export async function startPostgres(
+  settings: Record<string, string> = {},
+  network: ServerNetwork | null = null,
+): Promise<TemporaryPostgres> {
   const root = mkdtempSync(join(tmpdir(), "skein-postgres-"));
   if (isRoot) chownSync(root, idOf("u"), idOf("g"));
   chmodSync(root, 0o755);
@@ -31,12 +44,19 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   if ((await initdb.exited) !== 0) throw new Error("initdb failed");
   let server: Bun.Subprocess | null = null;
   let port = 0;
-  const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  if (network !== null) await requireTls(root, network);
+  const listen = network === null ? "127.0.0.1" : network.address;
+  const tls = network === null ? {} : { ssl: "on", ssl_cert_file: join(root, "server.crt"), ssl_key_file: join(root, "server.key") };
+  const options = Object.entries({ ...settings, ...tls }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const startOn = (wanted: number) => {
     port = wanted;
-    server = run(root, [program("postgres"), "-D", data, "-k", root, "-h", "127.0.0.1", "-p", String(port), ...options]);
+    server = run(root, [program("postgres"), "-D", data, "-k", root, "-h", listen, "-p", String(port), ...options], network?.enter);
   };
-  const urlOf = (database: string) => `postgres://tester@127.0.0.1:${port}/${database}`;
+  const connect = (database: string) => new SQL({ path: join(root, `.s.PGSQL.${port}`), username: "tester", database, max: 1 });
+  const urlOf = (database: string) =>
+    network === null
+      ? `postgres://tester@127.0.0.1:${port}/${database}`
+      : `postgres://tester:${network.password}@${listen}:${port}/${database}?sslmode=verify-full&sslrootcert=${join(root, "server.crt")}`;
   // Another process may take a port that was free a moment ago. The server then ends at once and gets another port.
   const start = async () => {
     const deadline = performance.now() + 60_000;
@@ -44,7 +64,7 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
       if (performance.now() > deadline) throw new Error("the server did not start");
       if (server === null || server.exitCode !== null) startOn(port === 0 || server !== null ? await freePort() : port);
       await Bun.sleep(50);
-    } while (!(await answers(urlOf("postgres"))));
+    } while (!(await answers(connect("postgres"))));
   };
   const stop = async (how: "fast" | "immediate" = "fast") => {
     server?.kill(how === "fast" ? "SIGINT" : "SIGQUIT");
@@ -58,11 +78,13 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
       return port;
     },
     directory: root,
+    connect,
     async createDatabase(options = "") {
       databases += 1;
       const name = `d${databases}`;
-      await using sql = new SQL({ url: urlOf("postgres"), max: 1 });
+      await using sql = connect("postgres");
       await sql.unsafe(`create database ${name} ${options}`);
+      if (network !== null) await sql.unsafe(`alter role tester password '${network.password}'`);
       return urlOf(name);
     },
     stop,
@@ -74,8 +96,7 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   };
 }
 
-async function answers(url: string): Promise<boolean> {
-  const sql = new SQL({ url, max: 1 });
+async function answers(sql: SQL): Promise<boolean> {
   try {
     await sql`select 1`;
     return true;
@@ -86,10 +107,20 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
+/** A certificate of its own, and passwords for every connection that is not a unix socket. */
+async function requireTls(root: string, { address }: ServerNetwork): Promise<void> {
+  const [key, certificate] = [join(root, "server.key"), join(root, "server.crt")];
+  const name = ["-subj", `/CN=${address}`, "-addext", `subjectAltName=IP:${address}`];
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+  const made = run(root, ["openssl", "req", "-x509", "-nodes", ...curve, "-days", "2", "-keyout", key, "-out", certificate, ...name]);
+  if ((await made.exited) !== 0) throw new Error("openssl made no certificate");
+  await Bun.write(join(root, "data", "pg_hba.conf"), "local all all trust\nhostssl all all all scram-sha-256\n");
+}
+
 /** The server refuses to run as root. */
-function run(cwd: string, command: string[]): Bun.Subprocess {
+function run(cwd: string, command: string[], enter: string[] = []): Bun.Subprocess {
   const user = isRoot ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] : [];
-  return Bun.spawn([...user, ...command], { cwd, stdin: "ignore", stdout: "ignore", stderr: Bun.file(join(cwd, "server.log")) });
+  return Bun.spawn([...enter, ...user, ...command], { cwd, stdin: "ignore", stdout: "ignore", stderr: Bun.file(join(cwd, "server.log")) });
 }
 
 function program(name: string): string {

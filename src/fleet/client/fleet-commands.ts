@@ -69,7 +69,7 @@ export function createFleetCommands(deps: FleetCommandDeps): FleetCommands {
         project,
         nextAt: next?.getTime() ?? null,
       })),
-    setCap: (owner, most) => setCap(db.sql, owner, most),
+    setCap: (owner, most) => setCap(db, owner, most),
     work: (options) => work(deps, options),
   };
 }
@@ -97,7 +97,7 @@ async function send(deps: FleetCommandDeps, request: FleetRunRequest): Promise<S
     priority,
     startAfter,
   });
-  await fleet.db.sql.unsafe(`notify ${runsChannel}`);
+  await fleet.db.raw(`notify ${runsChannel}`);
   return { run, leftOut };
 }
 
@@ -125,6 +125,7 @@ async function work(deps: FleetCommandDeps, { slots, labels, onReady, onStop, lo
   });
   onStop(() => {
     isStopping = true;
+    fleet.db.retryFor(10_000);
     for (const session of running) void deps.api.turn.cancel({ session, mayContinue: true }).catch(() => {}); // it may end at this moment
     void worker.drain();
   });

@@ -13,7 +13,8 @@ export type BossOptions = {
 /** Must be stopped before its connections are closed. */
 export async function startBoss(db: PgDb, { migrate = false, maintain = false, warn }: BossOptions): Promise<PgBoss> {
   const boss = new PgBoss({
-    db: bossDb(db.sql),
+    // The connections are replaced after a failure of the network.
+    db: { executeSql: (text, values) => bossDb(db.sql).executeSql(text, values) },
     migrate,
     createSchema: migrate,
     supervise: maintain,

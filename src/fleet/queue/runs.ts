@@ -41,7 +41,7 @@ export type NewRun = Pick<Run, "session" | "owner" | "title" | "project" | "head
 const mostAttempts = 3;
 
 const columns = `id, session, owner, title, project, queue, job, priority, state, attempts, most, worker, why, head,
-  left_out as "leftOut", extract(epoch from submitted_at) * 1000 as "submittedAt", extract(epoch from started_at) * 1000 as "startedAt"`;
+  left_out as "leftOut", (extract(epoch from submitted_at) * 1000)::float8 as "submittedAt", (extract(epoch from started_at) * 1000)::float8 as "startedAt"`;
 
 type Row = Omit<Run, "leftOut"> & { leftOut: string };
 
@@ -51,7 +51,7 @@ export async function submitRun(db: PgDb, boss: PgBoss, run: NewRun): Promise<st
   const id = run.id ?? Bun.randomUUIDv7();
   const queue = queueOf(run.needs);
   await boss.createQueue(queue, queueOptions);
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     const [known] = await tx.unsafe("select id from skein.runs where id = $1", [id]);
     if (known !== undefined) return; // sent before, and the answer was lost
     const { priority, startAfter } = run;
@@ -98,7 +98,7 @@ export async function claimRun(
   boss: PgBoss,
   { worker, queues }: { worker: string; queues: readonly string[] },
 ): Promise<Claim | null> {
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     await tx.unsafe(claimLock);
     const full = await ownersAtCap(tx);
     for (const queue of queues) {
@@ -131,7 +131,7 @@ export async function finishRun(
   run: Run,
   { state, why }: { state: "done" | "dead"; why: string | null },
 ): Promise<void> {
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     const changed = await tx.unsafe(
       `update skein.runs set state = $3, why = $4, worker = null, ended_at = clock_timestamp() where id = $1 and worker = $2 returning id`,
       [run.id, run.worker, state, why],
@@ -144,7 +144,7 @@ export async function finishRun(
 
 /** Another process holds the session, or the worker drains: the run waits again, and this attempt does not count. */
 export async function putBack(db: PgDb, boss: PgBoss, run: Run, { why, afterMs }: { why: string; afterMs: number }): Promise<void> {
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     const [row] = await tx.unsafe(`select id from skein.runs where id = $1 and worker = $2 for update`, [run.id, run.worker]);
     if (row === undefined) return;
     await requeue(boss, tx, run, { why, startAfter: new Date(Date.now() + afterMs), attempts: run.attempts - 1 });
@@ -166,15 +166,23 @@ async function requeue(boss: PgBoss, tx: Bun.TransactionSQL, run: Run, { why, st
 
 export type Rescued = { run: Run; state: "waiting" | "dead" };
 
-/** Runs whose worker is gone wait again, or are dead after the last attempt. Any worker calls it after each heartbeat. */
-export async function rescueRuns(db: PgDb, boss: PgBoss): Promise<Rescued[]> {
-  const lost = await db.sql.unsafe(lostRuns);
+/** The runs that a worker really works on. */
+export type OwnRuns = { worker: string; running: readonly string[] };
+
+/**
+ * Runs whose worker is gone wait again, or are dead after the last attempt. So do runs that the caller has in the database but
+ * does not work on: the answer to its claim or to the end of a run was lost. Any worker calls it after each heartbeat.
+ */
+export async function rescueRuns(db: PgDb, boss: PgBoss, own: OwnRuns): Promise<Rescued[]> {
+  const params = [own.worker, JSON.stringify(own.running)];
+  const lost = await db.raw(lostRuns, params);
   if (lost.length === 0) return [];
-  return db.sql.begin(async (tx) => {
-    const rows = (await tx.unsafe(`${lostRuns} for update of r skip locked`)) as Row[];
+  return db.begin(async (tx) => {
+    const rows = (await tx.unsafe(`${lostRuns} for update of r skip locked`, params)) as Row[];
     const rescued: Rescued[] = [];
     for (const run of rows.map(fromRow)) {
       const isDead = run.attempts >= run.most;
+      const isForgotten = run.worker === own.worker;
       if (isDead) {
         const why = `${run.attempts} workers ended while they worked on it`;
         await tx.unsafe("update skein.runs set state = 'dead', worker = null, why = $2, ended_at = clock_timestamp() where id = $1", [
@@ -182,33 +190,35 @@ export async function rescueRuns(db: PgDb, boss: PgBoss): Promise<Rescued[]> {
           why,
         ]);
         await boss.fail(run.queue, run.job, { why }, { db: bossDb(tx) });
-      } else await requeue(boss, tx, run, { why: `worker ${run.worker} is gone`, startAfter: null, attempts: run.attempts });
+      } else {
+        const why = isForgotten ? `worker ${run.worker} had no answer from the database` : `worker ${run.worker} is gone`;
+        await requeue(boss, tx, run, { why, startAfter: null, attempts: run.attempts });
+      }
       rescued.push({ run, state: isDead ? "dead" : "waiting" });
     }
     return rescued;
   });
 }
 
-const lostRuns = `select ${columns} from skein.runs r
-  where r.state = 'running' and not exists (select from skein.workers w where w.id = r.worker)`;
+const lostRuns = `select ${columns} from skein.runs r where r.state = 'running' and (
+  not exists (select from skein.workers w where w.id = r.worker)
+  or r.worker = $1 and not exists (select from json_array_elements_text($2::text::json) own where own = r.id))`;
 
 export async function listRuns(db: PgDb, { all }: { all: boolean }): Promise<Run[]> {
   const where = all ? "" : "where state in ('waiting', 'running') or (state = 'dead' and ended_at > clock_timestamp() - interval '1 day')";
-  const rows: Row[] = await db.sql.unsafe(`select ${columns} from skein.runs ${where} order by submitted_at desc limit 500`);
+  const rows = await db.raw<Row>(`select ${columns} from skein.runs ${where} order by submitted_at desc limit 500`);
   return rows.map(fromRow);
 }
 
 /** The latest run of a session; null if it never was in the fleet's queue. */
 export async function runOf(db: PgDb, session: string): Promise<Run | null> {
-  const [row] = (await db.sql.unsafe(`select ${columns} from skein.runs where session = $1 order by submitted_at desc limit 1`, [
-    session,
-  ])) as Row[];
+  const [row] = await db.raw<Row>(`select ${columns} from skein.runs where session = $1 order by submitted_at desc limit 1`, [session]);
   return row === undefined ? null : fromRow(row);
 }
 
 /** The run is not started any more. False if it is not waiting. */
 export async function withdrawRun(db: PgDb, boss: PgBoss, id: string): Promise<boolean> {
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     const [row] = await tx.unsafe(
       `update skein.runs set state = 'dead', why = 'withdrawn', ended_at = clock_timestamp() where id = $1 and state = 'waiting' returning queue, job`,
       [id],
@@ -220,11 +230,12 @@ export async function withdrawRun(db: PgDb, boss: PgBoss, id: string): Promise<b
 }
 
 /** `owner` "*" sets the cap of everyone without one of their own. Null removes a cap. */
-export async function setCap(sql: Bun.SQL, owner: string, most: number | null): Promise<void> {
-  if (most === null) await sql.unsafe("delete from skein.caps where owner = $1", [owner]);
+export async function setCap(db: PgDb, owner: string, most: number | null): Promise<void> {
+  if (most === null) await db.run("delete from skein.caps where owner = $1::text", owner);
   else
-    await sql.unsafe("insert into skein.caps (owner, most) values ($1, $2) on conflict (owner) do update set most = excluded.most", [
+    await db.run(
+      "insert into skein.caps (owner, most) values ($1::text, $2::int) on conflict (owner) do update set most = excluded.most",
       owner,
       most,
-    ]);
+    );
 }

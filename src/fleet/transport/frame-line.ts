@@ -33,7 +33,7 @@ export async function openFrameLine(options: FrameLineOptions): Promise<FrameLin
 class RunningLine {
   readonly #options: FrameLineOptions;
   readonly #connections = new Map<string, FrameConnection>();
-  #subscription: { unlisten: () => Promise<void> } | null = null;
+  #stopListening: (() => Promise<void>) | null = null;
   #timer: Timer | null = null;
   #reading: Promise<void> | null = null;
   #mustReadAgain = false;
@@ -48,7 +48,7 @@ class RunningLine {
   async start(): Promise<void> {
     const { db, address } = this.#options;
     const wake = (): void => this.#read();
-    this.#subscription = await db.sql.listen(channelOf(address), wake, wake);
+    this.#stopListening = await db.listen(channelOf(address), wake);
     this.#timer = setInterval(wake, pollMs);
   }
 
@@ -62,7 +62,7 @@ class RunningLine {
     if (this.#timer !== null) clearInterval(this.#timer);
     await Promise.all([...this.#connections.values()].map((connection) => connection.closeNow("the process ends")));
     await this.#reading;
-    await this.#subscription?.unlisten().catch(() => {}); // the connection may be lost
+    await this.#stopListening?.();
   }
 
   #open(id: string, peer: string, accept: AcceptConnection): FrameConnection {
@@ -86,7 +86,7 @@ class RunningLine {
       body,
     );
     // After the commit and alone: a NOTIFY inside of a transaction holds a lock of the whole server while it commits.
-    await db.sql.unsafe(`notify "${channelOf(recipient)}"`);
+    await db.raw(`notify "${channelOf(recipient)}"`);
   }
 
   #read(): void {
@@ -121,7 +121,7 @@ class RunningLine {
   }
 
   async #take(): Promise<FrameRow[]> {
-    const rows: (FrameRow & { n: string })[] = await this.#options.db.sql.unsafe(
+    const rows = await this.#options.db.raw<FrameRow & { n: string }>(
       `delete from skein.frames where n in (select n from skein.frames where recipient = $1 order by n limit ${maxRowsAtOnce})
       returning n, sender, connection, position, body`,
       [this.#options.address],

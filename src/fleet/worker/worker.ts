@@ -43,10 +43,10 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
 class Worker {
   readonly #deps: WorkerDeps;
   readonly #queues: string[];
-  readonly #runs = new Set<Promise<void>>();
+  readonly #runs = new Map<string, Promise<void>>();
   readonly #stopped = Promise.withResolvers<void>();
   #timer: Timer | null = null;
-  #subscription: { unlisten: () => Promise<void> } | null = null;
+  #stopListening: (() => Promise<void>) | null = null;
   #claiming: Promise<void> | null = null;
   #mustClaimAgain = false;
   #rescuedAt = -Infinity;
@@ -66,7 +66,7 @@ class Worker {
     const { db, boss } = this.#deps;
     for (const queue of this.#queues) await boss.createQueue(queue, queueOptions);
     const wake = (): void => this.#wake();
-    this.#subscription = await db.sql.listen(runsChannel, wake, wake);
+    this.#stopListening = await db.listen(runsChannel, wake);
     this.#timer = setInterval(wake, pollMs);
     wake();
   }
@@ -76,8 +76,8 @@ class Worker {
       this.#isDraining = true;
       if (this.#timer !== null) clearInterval(this.#timer);
       await this.#claiming;
-      while (this.#runs.size > 0) await Promise.all(this.#runs);
-      await this.#subscription?.unlisten().catch(() => {}); // the connection may be lost
+      while (this.#runs.size > 0) await Promise.all(this.#runs.values());
+      await this.#stopListening?.();
       this.#stopped.resolve();
     }
     await this.#stopped.promise;
@@ -105,9 +105,9 @@ class Worker {
     if (performance.now() - this.#rescuedAt > rescueEveryMs) {
       this.#rescuedAt = performance.now();
       if (await this.#isDrainWanted()) return void this.drain();
-      for (const { run, state } of await rescueRuns(db, boss))
+      for (const { run, state } of await rescueRuns(db, boss, { worker: id, running: [...this.#runs.keys()] }))
         log(
-          `run ${run.id}: its worker ${run.worker} is gone; ${state === "dead" ? "it is dead after its last attempt" : "it waits again"}`,
+          `run ${run.id}: its worker ${run.worker} is gone or has forgotten it; ${state === "dead" ? "it is dead after its last attempt" : "it waits again"}`,
         );
       await this.#deps.fireSchedules();
     }
@@ -119,11 +119,12 @@ class Worker {
   }
 
   #take(claim: Claim): void {
+    const { id } = claim.run;
     const running = this.#deps.takeRun(claim).finally(() => {
-      this.#runs.delete(running);
+      if (this.#runs.get(id) === running) this.#runs.delete(id);
       this.#wake();
     });
-    this.#runs.add(running);
+    this.#runs.set(id, running);
   }
 
   async #isDrainWanted(): Promise<boolean> {

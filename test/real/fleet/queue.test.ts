@@ -74,7 +74,7 @@ test("a run that was sent twice is queued once", async () => {
 }, 60_000);
 
 test("twenty workers at once never exceed the cap of a user, and take no run twice", async () => {
-  await setCap(db.sql, "busy", 3);
+  await setCap(db, "busy", 3);
   for (let n = 0; n < 10; n += 1) await submit({ owner: "busy" });
   const calm = await submit({ owner: "calm" });
   const claims = (await Promise.all(Array.from({ length: 20 }, (_, n) => claim(`c${n}`)))).filter((run) => run !== null);
@@ -84,7 +84,7 @@ test("twenty workers at once never exceed the cap of a user, and take no run twi
   await done(claims.find(({ owner }) => owner === "busy")!);
   const next = await claim("c0");
   expect(next?.owner).toBe("busy");
-  await setCap(db.sql, "busy", null);
+  await setCap(db, "busy", null);
   for (const run of [...claims, next!]) await done(run);
   for (let run = await claim("c0"); run !== null; run = await claim("c0")) await done(run);
 }, 60_000);
@@ -94,9 +94,12 @@ test("the run of a worker that is gone waits again, and is dead after three of t
   for (const attempt of [1, 2, 3]) {
     const run = await claim(`gone${attempt}`);
     expect(run).toMatchObject({ id, attempts: attempt });
-    expect(await rescueRuns(db, boss)).toEqual([]);
+    expect(await rescueRuns(db, boss, { worker: "rescuer", running: [] })).toEqual([]);
     await db.sql.unsafe("delete from skein.workers where id = $1", [`gone${attempt}`]);
-    const rescued = await Promise.all([rescueRuns(db, boss), rescueRuns(db, boss)]);
+    const rescued = await Promise.all([
+      rescueRuns(db, boss, { worker: "rescuer", running: [] }),
+      rescueRuns(db, boss, { worker: "rescuer", running: [] }),
+    ]);
     expect(rescued.flat().map(({ state }) => state)).toEqual([attempt === 3 ? "dead" : "waiting"]);
     await done(run!); // the old worker comes back and changes nothing
   }
@@ -115,4 +118,18 @@ test("a run that is put back starts later, and the attempt does not count", asyn
   expect(again).toMatchObject({ id, attempts: 1 });
   await putBack(db, boss, again!, { why: "the worker drains", afterMs: 3_600_000 });
   expect(await claim("w1")).toBeNull();
+}, 60_000);
+
+test("a run that its living worker does not work on any more waits again", async () => {
+  const id = await submit();
+  const kept = await submit();
+  const [forgotten, working] = [await claim("forgetful"), await claim("forgetful")];
+  expect([forgotten?.id, working?.id]).toEqual([id, kept]);
+  const own = { worker: "forgetful", running: [kept] };
+  expect((await rescueRuns(db, boss, own)).map(({ run, state }) => [run.id, state])).toEqual([[id, "waiting"]]);
+  expect(await rescueRuns(db, boss, own)).toEqual([]);
+  const again = await claim("w1");
+  expect(again).toMatchObject({ id, attempts: 2 });
+  await done(again!);
+  await done(working!);
 }, 60_000);

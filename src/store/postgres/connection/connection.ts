@@ -7,6 +7,7 @@ import { Sql } from "../../sqlite/sql.ts";
 import { checkFleetUrl, shownUrl } from "./check-url.ts";
 import { fleetFault, isConflict, isConnectionLost } from "./faults.ts";
 import { packText, parsePacked } from "./packed-text.ts";
+import { PgPool } from "./pool.ts";
 
 export type PgValue = string | number | boolean | null | Uint8Array;
 
@@ -24,20 +25,29 @@ export type PgOptions = {
   retryMs?: number;
 };
 
+/** `transaction` is null outside of one. */
+type Inner = { pool: PgPool; transaction: Connection | null; retryMs: number; counter: Counter };
+
+/**
+ * A process that was cut off or stopped must not keep its locks: the server ends its connection within the time after which
+ * its sessions are taken over. Milliseconds and seconds, as the server's settings of these names.
+ */
+const serverLimits = {
+  idle_in_transaction_session_timeout: "8000",
+  tcp_keepalives_idle: "4",
+  tcp_keepalives_interval: "2",
+  tcp_keepalives_count: "2",
+  tcp_user_timeout: "8000",
+};
+
 export class PgDb {
-  readonly sql: Bun.SQL;
   /** The database for messages. */
   readonly place: string;
-  readonly #connection: Connection;
-  readonly #retryMs: number;
-  readonly #counter: Counter;
+  readonly #inner: Inner;
 
-  private constructor(sql: Bun.SQL, place: string, inner: { connection: Connection; retryMs: number; counter: Counter }) {
-    this.sql = sql;
+  private constructor(place: string, inner: Inner) {
     this.place = place;
-    this.#connection = inner.connection;
-    this.#retryMs = inner.retryMs;
-    this.#counter = inner.counter;
+    this.#inner = inner;
   }
 
   /** Checks the URL. The first statement opens the first connection. */
@@ -46,13 +56,27 @@ export class PgDb {
     const rootCertificate = url.searchParams.get("sslrootcert");
     url.searchParams.delete("sslrootcert");
     const tls = rootCertificate === null ? {} : { tls: { ca: readCertificate(rootCertificate) } };
-    const connection = { application_name: "skein", default_transaction_isolation: "read committed" };
-    const sql = new Bun.SQL({ url: url.href, max, connectionTimeout: 10, idleTimeout: 0, connection, ...tls });
-    return new PgDb(sql, shownUrl(text), { connection: sql, retryMs, counter: { roundTrips: 0, hasConnected: false } });
+    const connection = { application_name: "skein", default_transaction_isolation: "read committed", ...serverLimits };
+    const pool = new PgPool({ url: url.href, max, connectionTimeout: 10, idleTimeout: 0, connection, ...tls });
+    return new PgDb(shownUrl(text), { pool, transaction: null, retryMs, counter: { roundTrips: 0, hasConnected: false } });
   }
 
   get roundTrips(): number {
-    return this.#counter.roundTrips;
+    return this.#inner.counter.roundTrips;
+  }
+
+  /** The connections of this moment, for a library with statements of its own. */
+  get sql(): Bun.SQL {
+    return this.#inner.pool.sql;
+  }
+
+  listen(channel: string, wake: () => void): Promise<() => Promise<void>> {
+    return this.#inner.pool.listen(channel, wake);
+  }
+
+  /** Changes how long a statement waits for a server that is away. */
+  retryFor(ms: number): void {
+    this.#inner.retryMs = ms;
   }
 
   async rows<Row>(query: Query, ...params: PgValue[]): Promise<Row[]> {
@@ -118,35 +142,61 @@ export class PgDb {
     return row === undefined ? null : (Object.values(row)[0] as Uint8Array);
   }
 
+  /** Rows as the driver has them, and texts as they are: a number of 64 bits is a text, and NUL is refused. */
+  async raw<Row>(text: string, params: PgValue[] = []): Promise<Row[]> {
+    return (await this.#sendUnchanged(text, params)) as Row[];
+  }
+
   /** A failure of the connection is not tried again: the caller's transaction has ended with it. */
   async transaction<T>(run: (db: PgDb) => Promise<T>): Promise<T> {
+    const { pool, counter } = this.#inner;
     try {
-      return await this.sql.begin(async (tx) => {
-        const connection = tx as unknown as Connection;
-        return run(new PgDb(this.sql, this.place, { connection, retryMs: 0, counter: this.#counter }));
-      });
+      return await pool.use((sql) =>
+        sql.begin((tx) => run(new PgDb(this.place, { pool, transaction: tx as unknown as Connection, retryMs: 0, counter }))),
+      );
     } catch (error) {
       throw fleetFault(error, this.place);
     }
   }
 
+  /** Runs the whole transaction again after a failure of the connection, so a second run must find what the first one did. */
+  begin<T>(run: (tx: Bun.TransactionSQL) => Promise<T>): Promise<T> {
+    return this.#retry(() => this.#inner.pool.use((sql) => sql.begin(run)));
+  }
+
   async close(): Promise<void> {
-    await this.sql.close({ timeout: 1 });
+    this.retryFor(0);
+    await this.#inner.pool.close();
+  }
+
+  #send(text: string, values: PgValue[]): Promise<Record<string, unknown>[]> {
+    return this.#sendUnchanged(
+      text,
+      values.map((value) => (typeof value === "string" ? packText(value) : value)),
+    );
   }
 
   /** A statement is tried again after a restart. Our functions accept the second try of a write: ids are made here. */
-  async #send(text: string, values: PgValue[]): Promise<Record<string, unknown>[]> {
-    const params = values.map((value) => (typeof value === "string" ? packText(value) : value));
+  #sendUnchanged(text: string, params: PgValue[]): Promise<Record<string, unknown>[]> {
+    const { pool, transaction, counter } = this.#inner;
+    return this.#retry(() => {
+      counter.roundTrips += 1;
+      if (transaction !== null) return transaction.unsafe(text, params);
+      return pool.use((sql) => sql.unsafe(text, params) as Promise<Record<string, unknown>[]>);
+    });
+  }
+
+  async #retry<T>(act: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
+    const { counter } = this.#inner;
     for (let pause = 50; ; pause = Math.min(pause * 2, 1000)) {
       try {
-        this.#counter.roundTrips += 1;
-        const rows = await this.#connection.unsafe(text, params);
-        this.#counter.hasConnected = true;
-        return rows;
+        const result = await act();
+        counter.hasConnected = true;
+        return result;
       } catch (error) {
-        const mayRetry = (this.#counter.hasConnected && isConnectionLost(error)) || isConflict(error);
-        if (!mayRetry || performance.now() - startedAt + pause > this.#retryMs) throw fleetFault(error, this.place);
+        const mayRetry = (counter.hasConnected && isConnectionLost(error)) || isConflict(error);
+        if (!mayRetry || performance.now() - startedAt + pause > this.#inner.retryMs) throw fleetFault(error, this.place);
         await Bun.sleep(pause);
       }
     }

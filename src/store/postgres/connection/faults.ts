@@ -18,8 +18,8 @@ const ownStates: Record<string, (error: ServerError) => Fault> = {
   SK007: ({ detail = "" }) => new Fault("session-exists", detail, { hint: "choose another name, or continue in that session" }),
 };
 
-/** The server answered that it stops, crashed, starts, or has no connection left; or the connection broke. */
-const lostStates = new Set(["57P01", "57P02", "57P03", "08000", "08003", "08006", "08001", "08004", "53300"]);
+/** The server answered that it stops, crashed, starts, has no connection left or ended a transaction that waited; or the connection broke. */
+const lostStates = new Set(["57P01", "57P02", "57P03", "08000", "08003", "08006", "08001", "08004", "53300", "25P03"]);
 const lostCodes = /^ERR_POSTGRES_(CONNECTION_(CLOSED|REFUSED|TIMEOUT|FAILED)|IDLE_TIMEOUT|LIFETIME_TIMEOUT)/;
 /** The statement was rolled back, because two transactions waited for each other. */
 const conflictStates = new Set(["40001", "40P01"]);
