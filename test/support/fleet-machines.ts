@@ -49,7 +49,12 @@ export async function startFleetMachines(): Promise<FleetMachines> {
     (await succeed(person.run(["fleet", "status", "--all", "--json"]))).json() as unknown as Status;
   const kills: (() => Promise<void>)[] = [];
   return {
-    ...{ server, model, person, first, second, status },
+    server,
+    model,
+    person,
+    first,
+    second,
+    status,
     runOf: async (wanted) => (await status()).runs.find(({ session }) => session === wanted)!,
     send: (task, ...flags) => person.run(["run", "--fleet", task, "-m", "anthropic/claude-sonnet-4-5", ...flags]),
     async runningSession() {

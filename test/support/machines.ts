@@ -123,7 +123,10 @@ async function createMachine({ name, number, env, enter, directory }: MachineOpt
       const { worker_id: id, pid } = JSON.parse(text) as { worker_id: string; pid: number };
       const signal = (wanted: string) => machine.signal(wanted, pid);
       return {
-        ...{ id, pid, log: () => log, exited: child.exited },
+        id,
+        pid,
+        log: () => log,
+        exited: child.exited,
         stop: () => signal("STOP"),
         async continue() {
           await signal("CONT");

@@ -151,9 +151,7 @@ export class PgDb {
   async transaction<T>(run: (db: PgDb) => Promise<T>): Promise<T> {
     const { pool, counter } = this.#inner;
     try {
-      return await pool.use((sql) =>
-        sql.begin((tx) => run(new PgDb(this.place, { pool, transaction: tx as unknown as Connection, retryMs: 0, counter }))),
-      );
+      return await pool.use((sql) => sql.begin((tx) => run(new PgDb(this.place, { pool, transaction: tx, retryMs: 0, counter }))));
     } catch (error) {
       throw fleetFault(error, this.place);
     }
