@@ -29,7 +29,7 @@ export async function openFleet({ url, version, worker, address, turns, accept, 
   const store: PostgresStore = await openPostgresStore({
     url,
     max: worker === null ? 3 : 6,
-    // The turns of a worker stand still while the server is away, and go on when it is back.
+    // The turns of a worker pause while the server is away, and continue when it is back.
     ...(worker === null ? {} : { retryMs: 3_600_000 }),
     worker: { ...role, version, address },
     heartbeat: heartbeatHooks(turns),

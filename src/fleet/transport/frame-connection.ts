@@ -17,6 +17,7 @@ const collectMs = 100;
 /** The sender of a feed waits while more than this is collected. */
 const fullAtLength = 256 << 10;
 const aliveEveryMs = 5_000;
+const overdueAfterMs = 6_000;
 const silentAfterMs = 20_000;
 
 export class FrameConnection {
@@ -51,6 +52,16 @@ export class FrameConnection {
     this.#expected += 1;
     if (body === null) return this.#end("the other side closed the connection");
     for (const frame of JSON.parse(body) as string[]) if (!this.#isClosed) this.#handler.receive(frame);
+  }
+
+  /** Whether a message of the peer is overdue: it sends one every 5 s. */
+  get isOverdue(): boolean {
+    return performance.now() - this.#heardAt > overdueAfterMs;
+  }
+
+  /** The peer is gone, so nobody reads what is not sent yet. */
+  endAsLost(why: string): void {
+    this.#end(why);
   }
 
   /** Called each second. */

@@ -33,6 +33,8 @@ export async function openFrameLine(options: FrameLineOptions): Promise<FrameLin
 class RunningLine {
   readonly #options: FrameLineOptions;
   readonly #connections = new Map<string, FrameConnection>();
+  /** The workers that this process has connected to, by connection. */
+  readonly #workers = new Map<string, string>();
   #stopListening: (() => Promise<void>) | null = null;
   #timer: Timer | null = null;
   #reading: Promise<void> | null = null;
@@ -54,7 +56,9 @@ class RunningLine {
 
   async connect(recipient: string, accept: AcceptConnection): Promise<Connection> {
     if (!(await this.#isWorker(recipient))) throw new Fault("connection-lost", `worker ${recipient} is gone`);
-    return this.#open(Bun.randomUUIDv7(), recipient, accept).connection;
+    const id = Bun.randomUUIDv7();
+    this.#workers.set(id, recipient);
+    return this.#open(id, recipient, accept).connection;
   }
 
   async close(): Promise<void> {
@@ -68,7 +72,10 @@ class RunningLine {
   #open(id: string, peer: string, accept: AcceptConnection): FrameConnection {
     const connection = new FrameConnection({
       send: (position, body) => this.#write({ connection: id, recipient: peer, position, body }),
-      onClosed: () => this.#connections.delete(id),
+      onClosed: () => {
+        this.#connections.delete(id);
+        this.#workers.delete(id);
+      },
       accept,
     });
     this.#connections.set(id, connection);
@@ -113,6 +120,7 @@ class RunningLine {
       }
       await this.#clean();
       for (const connection of this.#connections.values()) connection.checkPeer();
+      await this.#endLost();
       this.#hasWarned = false;
     } catch (error) {
       if (!this.#hasWarned) this.#options.warn(`messages of other machines can't be read: ${messageOf(error)}`);
@@ -139,6 +147,16 @@ class RunningLine {
 
   async #isWorker(id: string): Promise<boolean> {
     return (await this.#options.db.row("select id from skein.workers where id = $1::text", id)) !== null;
+  }
+
+  /** A watcher of a killed worker continues with the next one as soon as its sessions are free. */
+  async #endLost(): Promise<void> {
+    const { db } = this.#options;
+    for (const [id, worker] of [...this.#workers]) {
+      if (this.#connections.get(id)?.isOverdue !== true) continue;
+      const row = await db.row<{ living: boolean }>("select skein.is_living($1::text) as living", worker);
+      if (row?.living !== true) this.#connections.get(id)?.endAsLost(`worker ${worker} is gone`);
+    }
   }
 
   /** Rows for a process that is gone, and connections to workers that are. */

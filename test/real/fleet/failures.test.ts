@@ -33,7 +33,7 @@ async function expectTakenOver({ session, result }: Awaited<ReturnType<typeof se
   expect(JSON.stringify(await fleet.model.requests())).toContain("skein was killed while this call was running");
 }
 
-test("a worker that is cut off stands still before another one continues, and works again when it is connected", async () => {
+test("a worker that is cut off is paused before another one continues, and works again when it is connected", async () => {
   const { first, second, startWorker, runOf, isListed, send, model } = fleet;
   const cut = await startWorker(first, "--slots", "1");
   const sent = await sendWriter("cut off");

@@ -88,6 +88,17 @@ test("a worker that is not registered can't be connected to", async () => {
   await calling.close();
 }, 60_000);
 
+test("a connection to a worker that is gone ends before its silence alone would end it", async () => {
+  await db.run(`insert into skein.workers (id, machine, boot, namespace, pid, started, ttl_ms) values ('w2', 'm', 'b', 'n', 1, '1', 8000)`);
+  const calling = await openFrameLine({ db, address: "client", accept: null, warn });
+  const client = collector();
+  await calling.connect("w2", client.accept);
+  await db.run("delete from skein.workers where id = 'w2'");
+  await waitFor(() => client.seen.ended.length === 1);
+  expect(client.seen.ended).toEqual(["worker w2 is gone"]);
+  await calling.close();
+}, 60_000);
+
 test("a server that is restarted ends no line: the next connection works", async () => {
   const worker = collector();
   const serving = await openFrameLine({ db, address: "w1", accept: worker.accept, warn: () => {} });
