@@ -152,7 +152,7 @@ class RunningLine {
   /** A watcher of a killed worker continues with the next one as soon as its sessions are free. */
   async #endLost(): Promise<void> {
     const { db } = this.#options;
-    for (const [id, worker] of [...this.#workers]) {
+    for (const [id, worker] of this.#workers) {
       if (this.#connections.get(id)?.isOverdue !== true) continue;
       const row = await db.row<{ living: boolean }>("select skein.is_living($1::text) as living", worker);
       if (row?.living !== true) this.#connections.get(id)?.endAsLost(`worker ${worker} is gone`);
