@@ -65,6 +65,7 @@ export const turnInfo = fields({
   ),
   pending: pendingTurn.optional().describe("only of a turn that starts or continues later"),
   retryAt: time.optional().describe("its request was refused for a moment, and is sent again then; only of a running turn"),
+  machine: z.string().optional().describe("the other machine of the fleet on which it runs"),
 });
 export type TurnInfo = z.output<typeof turnInfo>;
 

@@ -1,4 +1,4 @@
-// skein ps: lists the turns of all processes on this machine, in every project. Sub-sessions are below their parents.
+// skein ps: lists the turns of all processes on this machine and in its fleet, in every project. Sub-sessions are below their parents.
 import { homeProject } from "../../../protocol/tree/turn.ts";
 import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatElapsed } from "../../../kit/text/duration.ts";
@@ -18,7 +18,7 @@ const dayMs = 86_400_000;
 
 export const ps = reportCommand({
   name: "ps",
-  summary: "list what is running on this machine, in all projects",
+  summary: "list what is running on this machine and in its fleet, in all projects",
   usage: "[--all] [--json]",
   flags: [{ name: "all", summary: "also list turns that ended in the last 24 hours, with their status" }],
   notes: `A turn is running, paused, asking (it waits for an answer: \`skein asks\`) or
@@ -58,6 +58,7 @@ function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: Comm
       dropOrder: 0,
       cell: ({ row }) => style[row.retryAt === undefined ? paints[row.state] : "yellow"](stateText(row, Date.now())),
     },
+    { title: "MACHINE", dropOrder: 1, cell: ({ row }) => oneLine(stripControls(row.machine ?? ""), 24) },
     { title: "AGE", align: "right", dropOrder: 0, cell: ({ row }) => formatElapsed(Date.now() - row.turn.startedAt) },
     { title: "AGENT", dropOrder: 4, cell: ({ row }) => stripControls(row.turn.agent) },
     { title: "ROLE", dropOrder: 2, cell: ({ row }) => stripControls(row.turn.role ?? "") },

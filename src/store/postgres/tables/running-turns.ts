@@ -87,7 +87,8 @@ export function openTurnState(row: HeldRow, self: LeaseHolder) {
   if (holder === null) return { state: "interrupted", pid: null } as const;
   // A process that a signal has stopped can't store its state.
   const isHolderStopped = holder.pid !== null && isStopped(holder.pid);
-  return { ...(isHolderStopped ? ({ state: "paused" } as const) : storedState(row.held_state)), pid: holder.pid };
+  const place = holder.pid === null && holder.machine !== undefined ? { machine: holder.machine } : {};
+  return { ...(isHolderStopped ? ({ state: "paused" } as const) : storedState(row.held_state)), pid: holder.pid, ...place };
 }
 
 /** A wait is over when its time has passed; the holder stores nothing then. */
