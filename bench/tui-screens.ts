@@ -44,7 +44,7 @@ const pi: Screen = {
   command: (site) => [peerPrograms.node, peerPrograms.pi, "--session", seedFile(site), "--model", `lab/${model}`],
 };
 
-const opencode: Screen = {
+export const opencode: Screen = {
   name: "opencode",
   version: peerPackages.opencode.split("@").at(-1) ?? "",
   env: ({ url, home }) => ({

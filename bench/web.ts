@@ -1,155 +1,98 @@
-// Measures the page of `skein web` in a real Chromium: a conversation of 5,000 blocks and a stream of 5,000 pieces. Writes
-// WEB.md; `-- --quick` measures once and does not.
+// Measures the page of `skein web` in a real Chromium: a long conversation, beside opencode's page with the same one, a large
+// tree, a stream of 5,000 pieces, and a run that ten browsers watch. Writes WEB.md; `-- --quick` measures once and does not.
 import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
-import { openBrowser, type Page } from "../test/support/browser.ts";
-import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../test/support/temporary-home.ts";
+import { peerPackages } from "./peers.ts";
 import { median } from "./table.ts";
-import { pieces, piecesPerSecond, streamEnd, streamPrompt } from "./tui-model.ts";
-import { lastWords, piSession } from "./tui-session.ts";
+import { pieces, piecesPerSecond } from "./tui-model.ts";
+import { measureWatchedRun } from "./web-crowd.ts";
+import { firstMatch, measureOpencode, measureSkein, measureTree } from "./web-programs.ts";
 
 const isQuick = process.argv.includes("--quick");
 const rounds = isQuick ? 1 : 5;
 const blocks = 5_000;
+const nodes = 10_000;
+const browsers = 10;
 
-type Figures = {
-  firstRowsMs: number;
-  rows: number;
-  heapMb: number;
-  scrollMedianMs: number;
-  scrollLate: number;
-  streamMedianMs: number;
-  streamLongestMs: number;
-  streamLate: number;
-  heapAfterMb: number;
+const conversation = [
+  ["click → the end of the conversation is shown, ms", "clickMs", 0],
+  ["address → the end of the conversation is shown, ms", "openMs", 0],
+  ["rows in the document then", "rows", 0],
+  ["JavaScript heap then, MB", "heapMb", 1],
+  ["scrolling: median frame, ms", "scrollMedianMs", 1],
+  ["scrolling: frames over 32 ms, of 300", "scrollLate", 0],
+  ["streaming: median frame, ms", "streamMedianMs", 1],
+  ["streaming: longest frame, ms", "streamLongestMs", 1],
+  ["streaming: frames over 32 ms", "streamLate", 0],
+  ["JavaScript heap afterwards, MB", "heapAfterMb", 1],
+] as const;
+const tree = [
+  ["click on the tab → the latest row is shown, ms", "clickMs", 0],
+  ["address → the latest row is shown, ms", "openMs", 0],
+  ["rows in the document then", "rows", 0],
+  ["scrolling: median frame, ms", "scrollMedianMs", 1],
+  ["scrolling: frames over 32 ms, of 300", "scrollLate", 0],
+  ["JavaScript heap afterwards, MB", "heapMb", 1],
+] as const;
+
+type Figures = Record<string, number>;
+const results = {
+  skein: [] as Figures[],
+  opencode: [] as Figures[],
+  tree: [] as Figures[],
+  alone: [] as number[],
+  watched: [] as number[],
 };
 
-const results: Figures[] = [];
-for (let round = 0; round < rounds; round += 1) results.push(await measure());
+const model = Bun.spawn([process.execPath, join(import.meta.dir, "tui-model.ts")], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+const modelUrl = await firstMatch(model.stdout, /(http\S+)/);
+try {
+  for (let round = 0; round < rounds; round += 1) {
+    results.skein.push(await measureSkein(modelUrl, blocks));
+    results.opencode.push(await measureOpencode(modelUrl, blocks));
+    results.tree.push(await measureTree(modelUrl, nodes));
+    results.alone.push(await measureWatchedRun(0));
+    results.watched.push(await measureWatchedRun(browsers));
+  }
+} finally {
+  await model.stdin.end();
+  await model.exited;
+}
 const report = text();
 console.log(report);
 if (!isQuick) await Bun.write(join(import.meta.dir, "WEB.md"), report);
 
-async function measure(): Promise<Figures> {
-  const model = Bun.spawn([process.execPath, join(import.meta.dir, "tui-model.ts")], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
-  const url = await firstLine(model.stdout);
-  using skein = temporaryHome(vendorEnv(url));
-  await Bun.write(join(skein.root, "session.jsonl"), piSession(blocks, skein.project));
-  await run(skein, ["import", join(skein.root, "session.jsonl")]);
-  try {
-    await using page = await openBrowser();
-    const { login_url } = (await run(skein, ["web", "--json"])).json() as { login_url: string };
-    await page.open(login_url);
-    await page.until("document.querySelector('.session-row a')");
-    return { ...(await openSession(page)), ...(await scroll(page)), ...(await stream(page)) };
-  } finally {
-    await skein.run(["hub", "stop", "--wait", "0"]);
-    await model.stdin.end();
-    await model.exited;
-  }
-}
-
-/** From the click on the session to the first frame with its last block. The connection is open before. */
-async function openSession(page: Page): Promise<Pick<Figures, "firstRowsMs" | "rows" | "heapMb">> {
-  const firstRowsMs = await page.evaluate<number>(`new Promise((done) => {
-    const started = performance.now();
-    document.querySelector(".session-row a").click();
-    const look = () => document.querySelector(".scroller")?.textContent.includes(${JSON.stringify(lastWords)}) ? done(performance.now() - started) : requestAnimationFrame(look);
-    look();
-  })`);
-  return { firstRowsMs, rows: await page.evaluate("document.querySelectorAll('.row-box').length"), heapMb: await heapMb(page) };
-}
-
-/** 300 frames, each 300 pixels further back. */
-async function scroll(page: Page): Promise<Pick<Figures, "scrollMedianMs" | "scrollLate">> {
-  const frames = await page.evaluate<number[]>(`(async () => {
-    const scroller = document.querySelector(".scroller");
-    const frames = [];
-    for (let last = await new Promise(requestAnimationFrame); frames.length < 300;) {
-      scroller.scrollTop -= 300;
-      const now = await new Promise(requestAnimationFrame);
-      frames.push(now - last);
-      last = now;
-    }
-    scroller.scrollTop = scroller.scrollHeight;
-    return frames;
-  })()`);
-  return { scrollMedianMs: median(frames), scrollLate: late(frames) };
-}
-
-async function stream(page: Page): Promise<Pick<Figures, "streamMedianMs" | "streamLongestMs" | "streamLate" | "heapAfterMb">> {
-  await fill(page, "[aria-label=agent]", "native");
-  await fill(page, "[aria-label=model]", wireModels.anthropic);
-  await fill(page, "textarea", streamPrompt);
-  await page.evaluate(`(async () => {
-    window.frames5000 = [];
-    for (let last = await new Promise(requestAnimationFrame); ;) {
-      const now = await new Promise(requestAnimationFrame);
-      window.frames5000.push(now - last);
-      last = now;
-    }
-  })(), 0`);
-  await page.press("Enter");
-  await page.until(`document.querySelector(".scroller").textContent.includes(${JSON.stringify(streamEnd)})`);
-  const frames = await page.evaluate<number[]>("window.frames5000");
-  return {
-    streamMedianMs: median(frames),
-    streamLongestMs: Math.max(...frames),
-    streamLate: late(frames),
-    heapAfterMb: await heapMb(page),
-  };
-}
-
-async function fill(page: Page, field: string, value: string): Promise<void> {
-  await page.evaluate(`document.querySelector(${JSON.stringify(field)}).focus()`);
-  await page.type(value);
-}
-
-function late(frames: number[]): number {
-  return frames.filter((ms) => ms > 32).length;
-}
-
-async function heapMb(page: Page): Promise<number> {
-  return (await page.evaluate<number>("performance.memory.usedJSHeapSize")) / 1e6;
-}
-
-async function run(skein: TemporaryHome, args: string[]) {
-  const ran = await skein.run(args);
-  if (ran.code !== 0) throw new Error(`${[...skeinCommand(), ...args].join(" ")}: ${ran.err}`);
-  return ran;
-}
-
-async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
-  let printed = "";
-  for await (const chunk of stream) {
-    printed += new TextDecoder().decode(chunk);
-    if (printed.includes("\n")) break;
-  }
-  return printed.split("\n", 1)[0]!;
+function cell(figures: readonly Figures[], field: string, digits: number): string {
+  const values = figures.flatMap((each) => each[field] ?? []);
+  return values.length === 0 ? "" : `${median(values).toFixed(digits)} (${Math.max(...values).toFixed(digits)})`;
 }
 
 function text(): string {
-  const of = (field: keyof Figures) => median(results.map((figures) => figures[field]));
-  const worst = (field: keyof Figures) => Math.max(...results.map((figures) => figures[field]));
   const load = loadavg()
     .map((value) => value.toFixed(1))
     .join(" ");
-  return `# The web page with ${blocks.toLocaleString("en")} blocks
+  const thousands = (value: number) => value.toLocaleString("en");
+  const runs = (values: number[]) => `${median(values).toFixed(0)} (${Math.max(...values).toFixed(0)})`;
+  return `# The web page with ${thousands(blocks)} blocks and ${thousands(nodes)} nodes
 
-${new Date().toISOString().slice(0, 10)}, \`npm run bench:web\`; Bun ${Bun.version}, Linux ${release().split("-")[0]}, ${cpus().length} cores, load ${load} at the end.
+${new Date().toISOString().slice(0, 10)}, \`npm run bench:web\`; Bun ${Bun.version}, Linux ${release().split("-")[0]}, ${cpus().length} cores, load ${load} at the end. Medians of ${rounds} ${rounds === 1 ? "run" : "runs"}, the worst in brackets.
 
-A headless Chromium without a graphics processor opens the page, then a session with ${blocks.toLocaleString("en")} imported blocks. It scrolls back for 300 frames of 300 pixels. Then a message is sent, and a model on this machine answers in ${pieces.toLocaleString("en")} pieces, ${piecesPerSecond} a second. Browser, hub and model share the processors. Medians of ${rounds} runs, and the worst of them.
+A headless Chromium without a graphics processor opens a session with ${thousands(blocks)} imported blocks. It scrolls back for 300 frames of 300 pixels. Then a message is sent, and a model on this machine answers in ${thousands(pieces)} pieces, ${piecesPerSecond} a second. Browser, hub and model share the processors. ${peerPackages.opencode} shows the same conversation in its own page, after one visit that fills its caches; it loads a part of it and more when one scrolls.
 
-| | median | worst |
+| conversation | skein | opencode |
 |---|---:|---:|
-| click → the end of the conversation is shown, ms | ${of("firstRowsMs").toFixed(0)} | ${worst("firstRowsMs").toFixed(0)} |
-| rows in the document then | ${of("rows")} | ${worst("rows")} |
-| JavaScript heap then, MB | ${of("heapMb").toFixed(1)} | ${worst("heapMb").toFixed(1)} |
-| scrolling: median frame, ms | ${of("scrollMedianMs").toFixed(1)} | ${worst("scrollMedianMs").toFixed(1)} |
-| scrolling: frames over 32 ms, of 300 | ${of("scrollLate")} | ${worst("scrollLate")} |
-| streaming: median frame, ms | ${of("streamMedianMs").toFixed(1)} | ${worst("streamMedianMs").toFixed(1)} |
-| streaming: longest frame, ms | ${of("streamLongestMs").toFixed(1)} | ${worst("streamLongestMs").toFixed(1)} |
-| streaming: frames over 32 ms | ${of("streamLate")} | ${worst("streamLate")} |
-| JavaScript heap afterwards, MB | ${of("heapAfterMb").toFixed(1)} | ${worst("heapAfterMb").toFixed(1)} |
+${conversation.map(([title, field, digits]) => `| ${title} | ${cell(results.skein, field, digits)} | ${cell(results.opencode, field, digits)} |`).join("\n")}
+
+| tree with ${thousands(nodes)} nodes | skein |
+|---|---:|
+${tree.map(([title, field, digits]) => `| ${title} | ${cell(results.tree, field, digits)} |`).join("\n")}
+
+## Ten browsers watch one run
+
+One run at a model's pace: 100 pieces of text a second, 4 calls after each 100. Milliseconds from its second request to its last, without a browser and with ${browsers}, each a Chromium of its own that must show the end. The browsers have the lowest priority (\`nice -n 19\`), because readers sit at other machines. The hub serves on both sides.
+
+| no browser | ${browsers} browsers | ratio |
+|---:|---:|---:|
+| ${runs(results.alone)} | ${runs(results.watched)} | ${(median(results.watched) / median(results.alone)).toFixed(2)} |
 `;
 }

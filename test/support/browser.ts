@@ -28,10 +28,12 @@ type Fields = {
 };
 type Reply = { id?: number; method?: string; params?: Fields; result?: Fields; error?: { message: string } };
 
-export async function openBrowser(): Promise<Page> {
+/** `prefix` stands before Chromium, such as a command that lowers its priority. */
+export async function openBrowser(prefix: readonly string[] = []): Promise<Page> {
   const profile = mkdtempSync(join(tmpdir(), "skein-browser-"));
   const child = Bun.spawn(
     [
+      ...prefix,
       "chromium",
       "--headless",
       "--no-sandbox",

@@ -1,5 +1,5 @@
 // Keys of the page. A key of a view is active while the view is shown. Keys typed into a field belong to the field.
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 export type KeyBinding = {
   /** One key (`?`), or two that follow each other (`g i`). */
@@ -21,7 +21,8 @@ export function activeKeys(): KeyBinding[] {
 
 /** Makes keys work while the component is shown. `bindings` must stay the same object until they change. */
 export function useKeys(bindings: readonly KeyBinding[]): void {
-  useEffect(() => {
+  // Before the next frame: a key that is pressed as soon as an action is shown must not be lost.
+  useLayoutEffect(() => {
     active.add(bindings);
     return () => void active.delete(bindings);
   }, [bindings]);

@@ -1,6 +1,7 @@
 // A button that calls the hub. It can't be pressed twice, and it shows why a call failed.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { useKeys, type KeyBinding } from "../keys.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 
 type ActionProps = {
@@ -12,9 +13,13 @@ type ActionProps = {
   isDisabled?: boolean;
   /** Enter in a field of its form presses it. */
   isSubmit?: boolean;
+  /** A key that presses it, and the line about it in the help. */
+  shortcut?: Pick<KeyBinding, "keys" | "summary">;
 };
 
-export function Action({ run, children, label, tone = "plain", isDisabled = false, isSubmit = false }: ActionProps) {
+const noKeys: readonly KeyBinding[] = [];
+
+export function Action({ run, children, label, tone = "plain", isDisabled = false, isSubmit = false, shortcut }: ActionProps) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const press = async () => {
@@ -28,13 +33,25 @@ export function Action({ run, children, label, tone = "plain", isDisabled = fals
       setBusy(false);
     }
   };
+  const latest = useRef(press);
+  latest.current = press;
+  const isPressable = !isBusy && !isDisabled;
+  const { keys, summary } = shortcut ?? {};
+  useKeys(
+    useMemo(
+      () => (keys === undefined || !isPressable ? noKeys : [{ keys, summary: summary ?? "", run: () => void latest.current() }]),
+      [keys, summary, isPressable],
+    ),
+  );
   return (
     <>
       <button
         type={isSubmit ? "submit" : "button"}
         class={`button ${tone}`}
-        disabled={isBusy || isDisabled}
+        disabled={!isPressable}
         aria-label={label}
+        aria-keyshortcuts={keys}
+        title={keys === undefined ? undefined : `key: ${keys}`}
         onClick={() => void press()}
       >
         {children}

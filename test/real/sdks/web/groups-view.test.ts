@@ -6,7 +6,6 @@ import type { JsonValue } from "../../../../src/scripted-model/json.ts";
 import type { Script } from "../../../../src/scripted-model/script.ts";
 import { both, raceRepository, scriptOf } from "../../../support/race-journey.ts";
 import { model, openPage } from "./open-page.ts";
-import { takePictures } from "./pictures.ts";
 import { seriousProblems } from "./serious-problems.ts";
 
 const evil = "<img src=x onerror=document.title=7>";
@@ -45,7 +44,6 @@ test("a team is watched and messaged, a race adopted, a loop and the numbers are
   await page.getByText("They get it at their next step.").waitFor();
   await page.locator(".message", { hasText: "now <img" }).waitFor();
   expect(await seriousProblems(page)).toEqual([]);
-  await takePictures(page, "team");
   await page.getByRole("button", { name: "stop the team" }).focus();
   await keys("Enter");
   await page.getByText("cancelled").first().waitFor({ timeout: 60_000 });
@@ -69,12 +67,10 @@ test("a team is watched and messaged, a race adopted, a loop and the numbers are
   await keys("g", "w");
   await page.locator(".member a", { hasText: "write result.txt" }).waitFor();
   expect(await seriousProblems(page)).toEqual([]);
-  await takePictures(page, "groups");
   await keys("j", "j", "Enter");
   const table = page.getByRole("region", { name: "agents of the race" });
   await table.getByText("proposed").waitFor();
   expect(await table.locator("tbody tr").count()).toBe(2);
-  await takePictures(page, "race");
   await page.getByRole("button", { name: "adopt the work of native-2" }).focus();
   await keys("Enter");
   await page.getByRole("region", { name: "what the adoption would change" }).getByText("result.txt").waitFor();
@@ -94,7 +90,6 @@ test("a team is watched and messaged, a race adopted, a loop and the numbers are
   await blame.locator(".writer .agent").waitFor();
   expect(await blame.locator("tbody tr").first().textContent()).toContain("native");
   expect(await seriousProblems(page)).toEqual([]);
-  await takePictures(page, "blame");
 
   await keys("g", "i");
   await page.locator(".session-row a", { hasText: "counting" }).click();
@@ -107,7 +102,6 @@ test("a team is watched and messaged, a race adopted, a loop and the numbers are
   await keys("Enter");
   await page.getByRole("heading", { name: "Output of the check after pass 1" }).waitFor();
   expect(await seriousProblems(page)).toEqual([]);
-  await takePictures(page, "loop");
 
   await keys("g", "n");
   await page.locator(".chart canvas").waitFor();
@@ -124,7 +118,6 @@ test("a team is watched and messaged, a race adopted, a loop and the numbers are
   expect(await seriousProblems(page)).toEqual([]);
   await page.getByLabel("by", { exact: true }).selectOption("agent");
   await page.locator(".chart canvas").waitFor();
-  await takePictures(page, "numbers");
   expect(await page.title()).not.toBe("7");
   expect({ problems, foreign }).toEqual({ problems: [], foreign: [] });
 });

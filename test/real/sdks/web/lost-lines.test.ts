@@ -1,7 +1,7 @@
 // The line between page and hub is cut, held and buffered while an agent works. Nobody loads the page again, and afterwards it
 // shows the same as a page whose line was never cut.
 import { expect, test } from "bun:test";
-import type { Page } from "playwright-core";
+import { allBlocks } from "./all-blocks.ts";
 import { openPage, startSession, waitForEnd } from "./open-page.ts";
 import { startProxy } from "./cut-line.ts";
 
@@ -15,26 +15,6 @@ const script = {
   })),
   final: "Everything is done.",
 };
-
-/** All blocks, also those that are not in the document because they are far from the visible part. */
-async function allBlocks(page: Page): Promise<string[]> {
-  const found = new Map<string, string>();
-  const scroller = page.locator(".scroller");
-  await scroller.evaluate((element) => (element.scrollTop = 0));
-  for (let isAtEnd = false; !isAtEnd;) {
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-    const rows = await page
-      .locator(".row-box")
-      .evaluateAll((elements) => elements.map((row) => ({ id: (row as HTMLElement).dataset["id"]!, text: row.textContent ?? "" })));
-    for (const { id, text } of rows) found.set(id, text);
-    isAtEnd = await scroller.evaluate((element) => {
-      const before = element.scrollTop;
-      element.scrollTop += element.clientHeight;
-      return element.scrollTop === before;
-    });
-  }
-  return [...found].map(([id, text]) => `${id}: ${text}`);
-}
 
 test(`after ${rounds} cuts and a line that was held, the page shows what an uncut page shows`, async () => {
   await using opened = await openPage(script, { chunkDelayMs: 8 });

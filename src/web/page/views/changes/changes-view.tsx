@@ -6,11 +6,13 @@ import { changeText, unknownFilesText, writersText } from "../../../../protocol/
 import type { FileChange, OtherChange } from "../../../../protocol/tree/file-changes.ts";
 import type { Turn } from "../../../../protocol/tree/turn.ts";
 import { Action, Problem, problemText } from "../../components/action.tsx";
+import { useListKeys } from "../../components/list-keys.ts";
 import type { Line } from "../../connection/line.ts";
 import { usePage } from "../../page-context.ts";
 import { goTo } from "../../route.ts";
 import { startTurn } from "../../state/start-turn.ts";
 import { useStore } from "../../state/store.ts";
+import { useMedia } from "../../state/use-media.ts";
 import { showDirections } from "../../text/plain-text.ts";
 import { clockTime } from "../../text/times.ts";
 import type { SessionViewProps } from "../index.ts";
@@ -30,9 +32,12 @@ export function ChangesView({ id, followed }: SessionViewProps) {
   const [loaded, setLoaded] = useState<Loaded>(null);
   const [round, setRound] = useState(0);
   const [isSplit, setSplit] = useState(() => window.innerWidth >= 1100);
+  // Two columns need more room than a phone has.
+  const isWide = useMedia("(min-width: 700px)");
   const [comments, setComments] = useStoredComments(id);
   const chosen = turns.find((each) => each.id === scope) ?? null;
   const tip = session?.tip;
+  useListKeys();
   useEffect(() => {
     if (session === null) return undefined;
     let isCurrent = true;
@@ -68,10 +73,7 @@ export function ChangesView({ id, followed }: SessionViewProps) {
             ))}
           </select>
         </label>
-        <label class="field check">
-          <input type="checkbox" checked={isSplit} onChange={(event) => setSplit(event.currentTarget.checked)} />
-          Side by side
-        </label>
+        {isWide && <SplitChoice isSplit={isSplit} onChange={setSplit} />}
         {chosen !== null && chosen.parent !== null && (
           <Restore key={chosen.id} node={chosen.parent} directory={session.directory} onDone={() => setRound(round + 1)} />
         )}
@@ -81,7 +83,7 @@ export function ChangesView({ id, followed }: SessionViewProps) {
       {loaded !== null && "changes" in loaded && (
         <ChangedFiles
           changes={loaded.changes}
-          isSplit={isSplit}
+          isSplit={isSplit && isWide}
           comments={comments}
           onComment={onComment}
           directory={session.directory}
@@ -98,6 +100,15 @@ export function ChangesView({ id, followed }: SessionViewProps) {
         onDrop={() => setComments(() => new Map())}
       />
     </div>
+  );
+}
+
+function SplitChoice({ isSplit, onChange }: { isSplit: boolean; onChange: (isSplit: boolean) => void }) {
+  return (
+    <label class="field check">
+      <input type="checkbox" checked={isSplit} onChange={(event) => onChange(event.currentTarget.checked)} />
+      Side by side
+    </label>
   );
 }
 
@@ -219,7 +230,11 @@ function ReviewBar({ comments, onSend, onDrop }: ReviewBarProps) {
       <span>{`${comments.length} ${comments.length === 1 ? "comment" : "comments"}`}</span>
       <span class="end buttons">
         <Action run={async () => onDrop()}>Drop</Action>
-        <Action tone="primary" run={() => onSend(reviewMessage(comments))}>
+        <Action
+          tone="primary"
+          shortcut={{ keys: "s", summary: "send the comments as one message" }}
+          run={() => onSend(reviewMessage(comments))}
+        >
           Send as one message
         </Action>
       </span>

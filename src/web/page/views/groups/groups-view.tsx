@@ -22,7 +22,7 @@ export function GroupsView() {
   return (
     <div class="inbox">
       <h1 class="hidden">Teams and races</h1>
-      <Group title="Teams" {...teams} hint='no team yet: skein team run "objective"'>
+      <Group title="Teams" {...teams} hint='No team yet. Start one with: skein team run "objective"'>
         {teams.value?.map(({ session, state, objective, members, messages, spent, startedAt, phases }) => (
           <Entry key={session.id} address={addressOf("session", session.id, "team")} title={objective} state={state}>
             <span>{showDirections(sessionLabel(session))}</span>
@@ -34,7 +34,7 @@ export function GroupsView() {
           </Entry>
         ))}
       </Group>
-      <Group title="Races" {...races} hint='no race yet: skein race "task" -a claude,codex'>
+      <Group title="Races" {...races} hint='No race yet. Start one with: skein race "task" -a claude,codex'>
         {races.value?.map((race) => (
           <Entry key={race.sessionId} address={addressOf("session", race.sessionId, "race")} title={race.task} state={race.state}>
             <span>{showDirections(race.name ?? shortId(race.sessionId))}</span>

@@ -62,14 +62,14 @@ function Sections({ inbox }: { inbox: Inbox }) {
         <h2 id="runs-now">
           Runs now <span class="count">{running.length}</span>
         </h2>
-        {running.length === 0 && <p class="faint">nothing runs</p>}
+        {running.length === 0 && <p class="faint">Nothing runs.</p>}
         {running.map((info) => (
           <RunningRow key={info.turn.id} info={info} doing={doing.get(info.turn.tip ?? "") ?? null} />
         ))}
       </section>
       <section aria-labelledby="recent">
         <h2 id="recent">Recent sessions</h2>
-        {sessions.length === 0 && <p class="faint">no session yet: write a task above</p>}
+        {sessions.length === 0 && <p class="faint">No session yet. Write a task above, or start skein in a project.</p>}
         <ul class="rows">
           {sessions.map((session) => (
             <SessionRow key={session.id} session={session} />

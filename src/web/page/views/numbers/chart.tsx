@@ -1,7 +1,8 @@
 // Bars over time, drawn by uPlot. The table below the chart has the same figures as text.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { UsageStep } from "../../../../protocol/schema/views/usage-views.ts";
+import { useMedia } from "../../state/use-media.ts";
 import { showDirections } from "../../text/plain-text.ts";
 import { stacked, type KeySeries } from "./series.ts";
 
@@ -19,7 +20,8 @@ const heightPx = 260;
 
 export function Chart({ starts, series, step, colorClass, format, label }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
-  const colors = useColorScheme();
+  // The chart is drawn again when the system switches between light and dark.
+  const isDark = useMedia("(prefers-color-scheme: dark)");
   useEffect(() => {
     const element = box.current!;
     const plot = new uPlot(
@@ -33,7 +35,7 @@ export function Chart({ starts, series, step, colorClass, format, label }: Chart
       observer.disconnect();
       plot.destroy();
     };
-  }, [starts, series, step, colors]);
+  }, [starts, series, step, isDark]);
   return <div ref={box} class="chart" role="img" aria-label={label} />;
 }
 
@@ -61,6 +63,7 @@ function optionsOf({ starts, series, step, format, width, colorOf }: PlotRequest
       {
         ...axis,
         grid: { show: false },
+        size: 30,
         values: (_, ticks) => ticks.map((tick) => stepText(tick * 1000, step)),
         space: 56,
         splits: () =>
@@ -101,16 +104,4 @@ function colorOfClass(parent: HTMLElement, name: string): string {
   const { color } = getComputedStyle(sample);
   sample.remove();
   return color;
-}
-
-/** Changes when the system switches between light and dark, so that the chart is drawn again. */
-function useColorScheme(): string {
-  const query = matchMedia("(prefers-color-scheme: dark)");
-  const [scheme, setScheme] = useState(String(query.matches));
-  useEffect(() => {
-    const update = () => setScheme(String(query.matches));
-    query.addEventListener("change", update);
-    return () => query.removeEventListener("change", update);
-  }, []);
-  return scheme;
 }

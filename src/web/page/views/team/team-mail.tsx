@@ -10,7 +10,7 @@ const shownMessages = 50;
 
 export function TeamMail({ view, onSent }: { view: TeamView; onSent: () => void }) {
   const { messages } = view.team;
-  const nameOf = (id: string) => membersOf(view.team).find((member) => member.id === id)?.plan.key ?? id;
+  const nameOf = namesIn(view);
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? messages.toReversed() : messages.slice(-shownMessages).toReversed();
   return (
@@ -49,8 +49,13 @@ export function TeamMail({ view, onSent }: { view: TeamView; onSent: () => void 
   );
 }
 
+function namesIn(view: TeamView): (id: string) => string {
+  return (id) => membersOf(view.team).find((member) => member.id === id)?.plan.key ?? id;
+}
+
 function SendMessage({ view, onSent }: { view: TeamView; onSent: () => void }) {
   const { line } = usePage();
+  const nameOf = namesIn(view);
   const [to, setTo] = useState("all");
   const [body, setBody] = useState("");
   const [sent, setSent] = useState<TeamMessageResult | null>(null);
@@ -86,7 +91,7 @@ function SendMessage({ view, onSent }: { view: TeamView; onSent: () => void }) {
       {sent !== null && (
         <p class="faint" role="status">
           {sent.when === "now" ? "They get it at their next step." : "They get it when the team is resumed."}
-          {sent.misses.map(({ to: missed, reason }) => ` Not for ${showDirections(missed)}: ${reason}.`)}
+          {sent.misses.map(({ to: missed, reason }) => ` Not for ${showDirections(nameOf(missed))}: ${reason}.`)}
         </p>
       )}
     </form>

@@ -73,6 +73,7 @@ function PointCard({ point, session, onChanged }: PointCardProps) {
       <span class="buttons">
         <Action
           tone="primary"
+          shortcut={{ keys: "f", summary: "fork at the selected row" }}
           run={async () => {
             const { id } = await line.api.session.fork({ session: session.id, at: point.id, name: null });
             goTo("session", id);
@@ -81,14 +82,28 @@ function PointCard({ point, session, onChanged }: PointCardProps) {
           Fork here
         </Action>
         {point.id !== session.tip && (
-          <Action run={() => line.api.session.move({ session: session.id, node: point.id }).then(onChanged)}>Move this session here</Action>
+          <Action
+            shortcut={{ keys: "v", summary: "move the session to the selected row" }}
+            run={() => line.api.session.move({ session: session.id, node: point.id }).then(onChanged)}
+          >
+            Move this session here
+          </Action>
         )}
-        {!point.isOnPath && <Action run={() => compareWith(others[0]?.id ?? point.id)}>Compare</Action>}
+        {!point.isOnPath && (
+          <Action shortcut={{ keys: "o", summary: "compare with the selected row" }} run={() => compareWith(others[0]?.id ?? point.id)}>
+            Compare
+          </Action>
+        )}
       </span>
-      {others.map((other) => (
+      {others.map((other, index) => (
         <p key={other.id} class="row wrap">
           <a href={addressOf("session", other.id)}>{showDirections(sessionLabel(other))}</a>
-          <Action run={() => line.api.graft.make({ from: other.id, into: session.id }).then(onChanged)}>Graft its conclusion</Action>
+          <Action
+            {...(index === 0 && { shortcut: { keys: "e", summary: "graft the conclusion of the selected row" } })}
+            run={() => line.api.graft.make({ from: other.id, into: session.id }).then(onChanged)}
+          >
+            Graft its conclusion
+          </Action>
         </p>
       ))}
       {comparison !== null && <Comparison comparison={comparison} />}
