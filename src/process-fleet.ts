@@ -80,10 +80,10 @@ export function createProcessFleet(options: ProcessFleetOptions): ProcessFleet {
       const api = await options.openApi({ store: "fleet", ...(role === null ? {} : { cwd: workspaces() }) });
       await api.turn.pending({ session: null }); // opens the store
       if (opened === null) throw new Fault("internal", "the fleet's store was not opened");
-      const { createFleetCommands } = await import("./fleet/fleet.ts");
+      const { createFleetCommands, workspaceOf } = await import("./fleet/fleet.ts");
       const openApi = (cwd: string, { trust }: { trust: boolean }) =>
         options.openApi({ store: "fleet", cwd, trust, continuesTurns: true, lenient: false });
-      return createFleetCommands({ ...(await opened), api, openApi, workspaceOf: (root) => `${workspaces()}/${root}` });
+      return createFleetCommands({ ...(await opened), api, openApi, workspaceOf: (root) => workspaceOf(workspaces(), root) });
     },
     async frontEndApi(overrides) {
       const api = await options.openApi({ ...overrides, store: "fleet", continuesTurns: false });

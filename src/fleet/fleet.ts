@@ -4,3 +4,4 @@ export { openFleet, type Fleet } from "./client/open-fleet.ts";
 export { createFleetCommands } from "./client/fleet-commands.ts";
 export { followRun } from "./client/follow-run.ts";
 export { sharedStore, type SharedStore } from "./client/fleet-store.ts";
+export { workspaceOf } from "./files/fleet-paths.ts";

@@ -3,12 +3,8 @@
 import { SSEClientTransport, StreamableHTTPClientTransport, type FetchLike, type Transport } from "@modelcontextprotocol/client";
 import { oneLine } from "../kit/text/cut-text.ts";
 import type { HttpServer } from "../protocol/mcp/server-entry.ts";
+import { boundedAnswer, ServerRefusal } from "./bounded-answer.ts";
 import { createProvider, type SignInStore } from "./sign-in.ts";
-
-const maxAnswerBytes = 64 << 20;
-
-/** An error whose message is already for the model and the user. It completes "the server ...". */
-export class ServerRefusal extends Error {}
 
 /** A token in the headers takes precedence over a sign-in. */
 export function createHttpTransport(name: string, server: HttpServer, store: SignInStore | null): Transport {
@@ -34,14 +30,14 @@ function guardedFetch(name: string, server: HttpServer, signIn: SignInStore | nu
     const url = new URL(String(input));
     const isServer = url.origin === allowed.origin && url.pathname === allowed.pathname;
     if (!isServer && signIn?.read()?.origins.includes(url.origin) === true)
-      return bounded(await fetch(url, { ...init, redirect: "manual" }));
+      return boundedAnswer(await fetch(url, { ...init, redirect: "manual" }));
     if (url.origin !== allowed.origin || (!server.isOldSse && url.pathname !== allowed.pathname))
       throw new ServerRefusal(`named another address, ${oneLine(url.origin + url.pathname, 200)}; only its configured URL is used`);
     const headers = server.isOldSse ? withHeaders(init?.headers, server.headers) : init?.headers;
     const response = await fetch(url, { ...init, ...(headers === undefined ? {} : { headers }), redirect: "manual" });
     // The transport renews a sign-in itself.
     const problem = response.status === 401 && signIn !== null ? null : problemOf(name, response);
-    if (problem === null) return bounded(response);
+    if (problem === null) return boundedAnswer(response);
     await response.body?.cancel().catch(() => undefined);
     throw new ServerRefusal(problem);
   };
@@ -63,18 +59,4 @@ function problemOf(name: string, { status, headers }: Response): string | null {
   if (status === 403) return "denied access (HTTP 403); check its headers";
   if (status < 300 || status >= 400 || status === 304) return null;
   return `redirects to ${oneLine(headers.get("location") ?? "another address", 200)} (HTTP ${status}); configure that URL if you trust it`;
-}
-
-function bounded(response: Response): Response {
-  if (response.body === null) return response;
-  let bytes = 0;
-  const counter = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      bytes += chunk.length;
-      if (bytes > maxAnswerBytes) controller.error(new ServerRefusal(`sent more than ${maxAnswerBytes >> 20} MB in one answer`));
-      else controller.enqueue(chunk);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(counter), { status, statusText, headers });
 }

@@ -7,7 +7,8 @@ import { oneLine } from "../kit/text/cut-text.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { McpCallOptions, RunningProgram } from "../protocol/api/ports.ts";
 import type { HttpServer, McpServer, StdioServer } from "../protocol/mcp/server-entry.ts";
-import { createHttpTransport, ServerRefusal } from "./http-transport.ts";
+import { ServerRefusal } from "./bounded-answer.ts";
+import { createHttpTransport } from "./http-transport.ts";
 import type { SignInStore } from "./sign-in.ts";
 import { type ProgramStart, StdioTransport } from "./stdio-transport.ts";
 

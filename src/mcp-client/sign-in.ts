@@ -9,9 +9,13 @@ import {
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { isMachineAddress, isPublicAddress } from "../kit/flow/public-address.ts";
 import { oneLine } from "../kit/text/cut-text.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { HttpServer } from "../protocol/mcp/server-entry.ts";
+import { boundedAnswer } from "./bounded-answer.ts";
 
 /** One server's sign-in. All fields but `origins` are secrets or parts of the protocol's state. */
 export type StoredSignIn = {
@@ -41,13 +45,13 @@ export async function startSignIn(server: HttpServer, store: SignInStore, redire
   store.write({ pending: { verifier: "", state, redirectUrl }, origins: [] });
   const opened = Promise.withResolvers<string>();
   const provider = createProvider(store, (url) => opened.resolve(url.href));
-  const fetchFn = recordingFetch(origins);
+  const fetchFn = signInFetch(server, origins);
   try {
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(await probe(server, fetchFn));
     const options = { serverUrl: server.url, fetchFn, ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(scope && { scope }) };
     await auth(provider, options);
     change(store, { origins: [...origins] });
-    return await Promise.race([opened.promise, Promise.reject(new Error("it asked for no sign-in"))]);
+    return browserAddress(await Promise.race([opened.promise, Promise.reject(new Error("it asked for no sign-in"))]));
   } catch (error) {
     store.write(null);
     throw new Fault("auth", `the server offers no sign-in: ${oneLine(messageOf(error), 300)}`, {
@@ -67,7 +71,7 @@ export async function finishSignIn(server: HttpServer, store: SignInStore, answe
       createProvider(store, () => {
         throw new Error("the server asks for another sign-in");
       }),
-      { serverUrl: server.url, authorizationCode: answer.code, fetchFn: recordingFetch(origins) },
+      { serverUrl: server.url, authorizationCode: answer.code, fetchFn: signInFetch(server, origins) },
     );
   } catch (error) {
     store.write(null);
@@ -126,9 +130,37 @@ function probe({ url }: HttpServer, fetchFn: FetchLike): Promise<Response> {
   });
 }
 
-function recordingFetch(origins: Set<string>): FetchLike {
-  return (input, init) => {
-    origins.add(new URL(String(input)).origin);
-    return fetch(input, { ...init, redirect: "manual", signal: AbortSignal.timeout(requestTimeoutMs) });
+/** A page of the web. With another scheme, a server could open files and start programs of this machine. */
+function browserAddress(address: string): string {
+  const { protocol } = new URL(address);
+  if (protocol === "https:" || protocol === "http:") return address;
+  throw new Error(`its page for the sign-in is no web page (${oneLine(protocol, 40)})`);
+}
+
+const maxAnswerBytes = 1 << 20;
+
+/** Requests of a sign-in go where the server's answers lead. Records their origins. */
+export function signInFetch(server: Pick<HttpServer, "url">, origins: Set<string>): FetchLike {
+  return async (input, init) => {
+    const url = new URL(String(input));
+    await refuseInnerAddress(new URL(server.url), url);
+    origins.add(url.origin);
+    const response = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(requestTimeoutMs) });
+    return boundedAnswer(response, maxAnswerBytes);
   };
+}
+
+/** A server elsewhere must not make skein ask a server of this machine or its network. */
+async function refuseInnerAddress(server: URL, url: URL): Promise<void> {
+  if (url.origin === server.origin || !(await isInner(url)) || (await isInner(server))) return;
+  throw new Error(`it named an address of this machine or its network, ${oneLine(url.origin, 200)}`);
+}
+
+/** A name may lead into the user's own network: an organisation can have its sign-in there. */
+async function isInner({ hostname }: URL): Promise<boolean> {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(host) !== 0) return !isPublicAddress(host);
+  // A proxy may resolve names that this machine can't.
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return found.some(({ address }) => isMachineAddress(address));
 }

@@ -1,7 +1,7 @@
 // The transport to a server that runs as a program in the sandbox: one JSON message per line, over its stdin and stdout.
 // The server is untrusted. Lines that are no message are skipped, and a server that floods stdout is ended.
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { isRecord } from "../kit/text/json.ts";
+import { parseJson } from "../kit/text/json.ts";
 import { oneLine } from "../kit/text/cut-text.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { OutputListener, RunningProgram } from "../protocol/api/ports.ts";
@@ -117,10 +117,6 @@ export class StdioTransport implements Transport {
 }
 
 function parseMessage(text: string): JSONRPCMessage | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && value["jsonrpc"] === "2.0" ? (value as JSONRPCMessage) : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return value?.["jsonrpc"] === "2.0" ? (value as JSONRPCMessage) : null;
 }

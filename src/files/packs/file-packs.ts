@@ -38,7 +38,7 @@ export async function createFilePack(
 export async function receiveFilePack(shadow: ShadowRepository, { commit, base, tree, bytes }: FilePack): Promise<void> {
   prepareShadow(shadow);
   for (const id of [commit, tree, ...(base === null ? [] : [base])])
-    if (!/^[0-9a-f]{40}$/.test(id)) throw damaged(`${id.slice(0, 40)} is not the id of an object`);
+    if (!isObjectId(id)) throw damaged(`${id.slice(0, 40)} is not the id of an object`);
   if (bytes.length > maxPackBytes) throw damaged("it is too large");
   const args = ["index-pack", "--stdin", "--fix-thin", "--strict", `--max-input-size=${maxPackBytes}`];
   const { code, err } = await tryGit(shadow, args, { stdin: bytes });
@@ -47,6 +47,10 @@ export async function receiveFilePack(shadow: ShadowRepository, { commit, base, 
   const [first = "", second = ""] = stored.split("\n");
   const expectedParent = base === null ? !second.startsWith("parent ") : second === `parent ${base}`;
   if (first !== `tree ${tree}` || !expectedParent) throw damaged("it ends in another state of the files than it says");
+}
+
+export function isObjectId(text: string): boolean {
+  return /^[0-9a-f]{40}$/.test(text);
 }
 
 /** The paths of files that are too large for a snapshot. They do not travel. */

@@ -1,11 +1,10 @@
 // Reads and writes the notes of commits in refs/notes/ai of the project's own repository. Only a command that asks for it
 // writes there: it adds objects and moves that one ref. The repository is not trusted, so no hook or program of it runs.
-import { realpathSync } from "node:fs";
-import { resolve } from "node:path";
 import { Fault } from "../../protocol/api/error.ts";
 import type { CommitNotes, CommittedFile } from "../../protocol/tree/history.ts";
 import { splitAtNul, type GitRunner } from "../git.ts";
 import { projectGitCommand, tryProjectGit, type ProjectGit } from "./project-git.ts";
+import { sharedGitDir } from "./shared-git-dir.ts";
 
 const notesRef = "refs/notes/ai";
 const limits = { maxBytes: 64 << 20, limitMs: 120_000 };
@@ -84,18 +83,12 @@ async function writeNotes(git: ProjectGit, notes: ReadonlyMap<string, Buffer>): 
     Buffer.from("\n"),
   ]);
   const stdin = Buffer.concat([Buffer.from(head + from), ...changes, Buffer.from("done\n")]);
-  const repository = await commonDirectory(git);
+  const repository = await sharedGitDir(git);
   const unpack = ["-c", "fastimport.unpackLimit=10000"];
   const { args, env } = projectGitCommand(git.project, [...unpack, "fast-import", "--quiet", "--done"]);
   const signal = AbortSignal.timeout(limits.limitMs);
   const { code, err } = await git.git({ args, env, project: git.project, access: "read", repository, stdin, signal });
   if (code !== 0) throw new Fault("internal", `the notes were not written: ${err.trim().split("\n").at(-1) ?? "git failed"}`);
-}
-
-/** The directory that all worktrees of the repository share: it has the objects and the notes. */
-async function commonDirectory(git: ProjectGit): Promise<string> {
-  const output = await runProjectGit(git, ["rev-parse", "--git-common-dir"]);
-  return realpathSync(resolve(git.project, output.toString().trim()));
 }
 
 async function runProjectGit(git: ProjectGit, args: readonly string[], stdin?: Uint8Array): Promise<Buffer> {

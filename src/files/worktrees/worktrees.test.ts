@@ -43,6 +43,20 @@ describe("worktrees", () => {
     expect(seen).toEqual([]);
   });
 
+  test("a directory that the work has replaced by a link or a file is merged as such", async () => {
+    write("d/one.txt", "1\n");
+    write("e/deep/two.txt", "2\n");
+    git("add", "-A");
+    git("commit", "-qm", "directories");
+    const member = await open("agent_engineer_1_aaaaaaaa");
+    for (const name of ["d", "e"]) rmSync(join(member.directory, name), { recursive: true });
+    symlinkSync("a.txt", join(member.directory, "d"));
+    writeFileSync(join(member.directory, "e"), "a file\n");
+    const work = await commitWork(member, "replaced");
+    const listed = Bun.spawnSync(["git", "ls-tree", "-r", "--name-only", work], { cwd: team.gitDir }).stdout.toString();
+    expect(listed.trim().split("\n")).toEqual([".gitignore", "a.txt", "d", "e"]);
+  }, 20_000);
+
   test("work with very many repositories inside of it is refused", async () => {
     const member = await open("agent_engineer_1_aaaaaaaa");
     for (let number = 0; number < 51; number += 1) {

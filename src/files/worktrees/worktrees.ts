@@ -167,11 +167,13 @@ const maxInnerRepositories = 50;
 
 async function writeFilesTree(repository: ShadowRepository, index: string, options: FilesOptions): Promise<string> {
   const { innerRepositories, excludes, isLeftOut, count = { repositories: 0 } } = options;
-  const list = ["-c", `core.excludesFile=${excludes ?? "/dev/null"}`, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const list = ["-c", `core.excludesFile=${excludes ?? "/dev/null"}`, "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"];
   // git lists tracked files last. They are updated first, because a file may have become a directory.
   const listed = splitAtNul(await runGit(repository, list, { index })).toReversed();
-  const paths = [...new Set(listed)].filter((path) => !isLeftOut(path));
-  const files = paths.filter((path) => !path.endsWith("/"));
+  const added = new Set(listed.filter((line) => line.startsWith("? ")).map((line) => line.slice(2)));
+  const paths = [...new Set(listed.map((line) => line.slice(2)))].filter((path) => !isLeftOut(path));
+  // A directory may have become a link or a file. `--replace` then removes the files that were in it.
+  const files = paths.filter((path) => !path.endsWith("/") && !isBelowFile(path, added));
   const stdin = Buffer.from(files.map((path) => `${path}\0`).join(""), "latin1");
   await runGit(repository, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { index, stdin });
   if (innerRepositories === "include")
@@ -185,6 +187,12 @@ async function writeFilesTree(repository: ShadowRepository, index: string, optio
       await run(repository, ["read-tree", `--prefix=${path}`, tree], { index });
     }
   return run(repository, ["write-tree"], { index });
+}
+
+/** Whether a directory of the path is now one of the added files. git would refuse such a path. */
+function isBelowFile(path: string, added: ReadonlySet<string>): boolean {
+  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) if (added.has(path.slice(0, end))) return true;
+  return false;
 }
 
 /** skein's own index of a member's files. The member can't change it. It is written last, so it means a complete workspace. */

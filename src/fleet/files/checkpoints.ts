@@ -2,7 +2,7 @@
 // worker that was replaced can't add one. A checkpoint runs behind the turn; only the latest state of a session waits.
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createFilePack, filesLeftOut, receiveFilePack, type FilePack } from "../../files/packs/file-packs.ts";
+import { createFilePack, filesLeftOut, isObjectId, receiveFilePack, type FilePack } from "../../files/packs/file-packs.ts";
 import { tryGit, type GitRunner, type ShadowRepository } from "../../files/git.ts";
 import { shadowRepository } from "../../files/snapshots/shadow.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
@@ -121,18 +121,30 @@ export class Checkpoints {
   }
 }
 
-export function readPacks(db: PgDb, root: string, from = 1): Promise<PackRow[]> {
-  return db.rows<PackRow>(
+/** Another machine may have written the rows, so their ids must be ids: git takes other texts as options or names. */
+export async function readPacks(db: PgDb, root: string, from = 1): Promise<PackRow[]> {
+  const rows = await db.rows<PackRow>(
     `select n, commit_id as commit, base, tree, recorded from skein.packs where session = $1::text and n >= $2::int order by n`,
     root,
     from,
   );
+  for (const { n, commit, base, tree, recorded } of rows)
+    for (const id of [commit, tree, recorded, ...(base === null ? [] : [base])])
+      if (!isObjectId(id)) throw new Fault("file-unreadable", `pack ${n} of session ${root} names no object`);
+  return rows;
 }
 
-/** Receives the packs that this machine does not have yet. */
+/** Receives the packs that this machine does not have yet. Throws if a pack says another state of the files than its commit has. */
 export async function fetchPacks(db: PgDb, shadow: ShadowRepository, root: string, packs: readonly PackRow[]): Promise<void> {
   for (const pack of packs) {
-    if (existsSync(join(shadow.dir, "HEAD")) && (await tryGit(shadow, ["cat-file", "-e", pack.commit])).code === 0) continue;
+    const stored = existsSync(join(shadow.dir, "HEAD"))
+      ? await tryGit(shadow, ["rev-parse", "--verify", "--quiet", `${pack.commit}^{tree}`])
+      : null;
+    if (stored?.code === 0) {
+      if (stored.out.toString().trim() !== pack.tree)
+        throw new Fault("file-unreadable", `pack ${pack.n} of session ${root} says another state of the files than its commit has`);
+      continue;
+    }
     const bytes = await db.bytes("select bytes from skein.packs where session = $1::text and n = $2::int", root, pack.n);
     if (bytes === null) throw new Fault("file-unreadable", `pack ${pack.n} of session ${root} is gone`);
     await receiveFilePack(shadow, { ...pack, bytes });

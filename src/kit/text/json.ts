@@ -7,8 +7,30 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Null if the text is not a JSON object. */
+/** More values than any message of an agent, a server or a transcript has. That many take some 100 MB when they are parsed. */
+export const maxJsonValues = 1_000_000;
+
+/**
+ * Whether a JSON text of a stranger has too many values to parse it: a megabyte of `[],[],` becomes 50 MB. Counts the marks
+ * that start a value, in strings too, because a stranger also decides what looks like a string.
+ */
+export function hasTooManyValues(text: string | Uint8Array, max = maxJsonValues): boolean {
+  if (text.length <= max) return false;
+  let count = 0;
+  for (let index = 0; index < text.length && count <= max; index += 1) {
+    if (isValueMark(typeof text === "string" ? text.charCodeAt(index) : text[index]!)) count += 1;
+  }
+  return count > max;
+}
+
+/** True for a comma, `[` and `{`: each value of a JSON text but the first comes after one of them. */
+export function isValueMark(code: number): boolean {
+  return code === 0x2c || code === 0x5b || code === 0x7b;
+}
+
+/** Null if the text is not a JSON object, or has too many values. */
 export function parseJson(text: string): Json | null {
+  if (hasTooManyValues(text)) return null;
   try {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : null;

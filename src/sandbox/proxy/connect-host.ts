@@ -4,7 +4,7 @@ import { lookup } from "node:dns/promises";
 import { connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { allowsHost, type HostPattern, isAddress } from "../../kit/flow/host-pattern.ts";
-import { isPublicAddress } from "./public-address.ts";
+import { isPublicAddress } from "../../kit/flow/public-address.ts";
 import { readHead } from "./read-head.ts";
 
 export type HostTarget = { host: string; port: number };

@@ -154,7 +154,7 @@ test("after mcp login a turn uses the server; tokens are renewed, stay in one pr
   expect(signInFiles(skein)).toEqual([]);
 }, 120_000);
 
-test("an answer of another sign-in, a refusal and wrong use end with one line", async () => {
+test("an answer of another sign-in changes nothing; a refusal and wrong use end with one line", async () => {
   await using servers = startServers();
   await using journey = serverJourney([], {
     web: { url: servers.url },
@@ -165,12 +165,15 @@ test("an answer of another sign-in, a refusal and wrong use end with one line", 
   const forged = await startLogin(skein, "web");
   const callback = new URL(new URL(forged.url).searchParams.get("redirect_uri")!);
   expect((await fetch(new URL("/other", callback))).status).toBe(404);
-  await fetch(`${callback.href}?code=stolen&state=wrong`);
-  expect(await forged.child.exited).toBe(4);
-  expect(servers.state.count).toBe(0);
+  for (const query of ["code=stolen&state=wrong", "code=stolen", "error=access_denied"])
+    expect((await fetch(`${callback.href}?${query}`)).status).toBe(403);
+  expect((await fetch(forged.url)).status).toBe(200);
+  expect([await forged.child.exited, servers.state.count]).toEqual([0, 1]);
+  expect((await skein.run(["mcp", "logout", "web"])).code).toBe(0);
 
   const refused = await startLogin(skein, "web");
-  await fetch(`${new URL(refused.url).searchParams.get("redirect_uri")}?error=access_denied`);
+  const { searchParams } = new URL(refused.url);
+  await fetch(`${searchParams.get("redirect_uri")}?error=access_denied&state=${searchParams.get("state")}`);
   expect(await refused.child.exited).toBe(4);
 
   for (const [args, code, message] of [

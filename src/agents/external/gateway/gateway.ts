@@ -12,12 +12,12 @@ import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { SettleReservation } from "../../../protocol/api/ports.ts";
 import { isLimitError } from "../../../protocol/limits/at-limit.ts";
 import type { Spent } from "../../../protocol/tree/usage.ts";
-import { modelOf, outputLimit, priceFactor, readAtMost, readRequestBody } from "./request-body.ts";
+import { createBodyMemory, type HeldBody, modelOf, outputLimit, priceFactor, readAtMost, readRequestBody } from "./request-body.ts";
 import { type LedgerEntry, Ledger, type MeteredRequest, type Price } from "./ledger.ts";
 import type { HostProxyOptions } from "../../../sandbox/proxy/host-proxy.ts";
 import type { ListenTarget } from "../../../sandbox/proxy/join-sockets.ts";
 import { Meter } from "./meter.ts";
-import { errorAnswer, forwardedHeaders, matchRoute, authTokens, vendorHeaders, vendorUrl, guessWire } from "./routes.ts";
+import { errorAnswer, forwardedHeaders, type GatewayRoute, matchRoute, authTokens, vendorHeaders, vendorUrl, guessWire } from "./routes.ts";
 
 export type GatewayOptions = {
   /** A request goes to the first endpoint of its wire. */
@@ -42,6 +42,7 @@ export type GatewayOptions = {
   onHeaders?: (endpoint: Endpoint, headers: Headers) => void;
 };
 
+type RoutedRequest = { request: Request; url: URL; route: GatewayRoute; endpoint: Endpoint };
 type ForwardedRequest = { request: Request; url: URL; body: Uint8Array | null };
 
 export class Gateway {
@@ -53,6 +54,7 @@ export class Gateway {
   readonly #ledger: Ledger;
   readonly #server: Bun.Server<undefined>;
   readonly #listeners: { close: () => void }[] = [];
+  readonly #bodies = createBodyMemory();
   /** Requests in a row that a long limit refused, by model. */
   readonly #limited = new Map<string | null, number>();
   #isClosed = false;
@@ -132,8 +134,18 @@ export class Gateway {
     if (route === null) return errorAnswer(guessedWire, 404, `there is nothing at ${method} ${path.slice(0, 200)}`);
     const endpoint = this.#endpoint(route.wire);
     if (endpoint === undefined) return errorAnswer(route.wire, 404, "this turn has no vendor for such requests");
+    const held = this.#bodies.hold();
+    try {
+      return await this.#answerRoute({ request, url, route, endpoint }, held);
+    } finally {
+      held.release();
+    }
+  }
+
+  /** Resolves with the head of the answer. The request was sent then. */
+  async #answerRoute({ request, url, route, endpoint }: RoutedRequest, { take }: HeldBody): Promise<Response> {
     const { isOffline = false } = this.#options;
-    const read = await readRequestBody(request, { wire: route.wire, vendor: endpoint.vendor, isOffline });
+    const read = await readRequestBody(request, { wire: route.wire, vendor: endpoint.vendor, isOffline, take });
     if ("status" in read) return errorAnswer(route.wire, read.status, read.message);
     const { body, json } = read;
     const model = route.model ?? (json === null ? null : modelOf(json));

@@ -1,29 +1,62 @@
 // Reads the body of a CLI's request once: limits its size, decompresses it, refuses fields that the gateway can't count
 // or allow, and adds the option that makes a vendor report usage. The vendor gets exactly the values that were checked.
 import type { WireName } from "../../../models/model.ts";
-import type { Json } from "../../../kit/text/json.ts";
+import { hasTooManyValues, type Json, maxJsonValues } from "../../../kit/text/json.ts";
 import { numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 import { findVendorFetch } from "./vendor-fetches.ts";
 
 const maxBodyBytes = 64 * 1024 * 1024;
 
 export type RequestBody = { body: Uint8Array | null; json: Json | null };
-export type RefusedBody = { status: 400 | 413; message: string };
+export type RefusedBody = { status: 400 | 413 | 503; message: string };
+
+/** Bytes of one request that are held in memory. */
+export type HeldBody = {
+  /** False if there is no space for so many more bytes. */
+  take: (bytes: number) => boolean;
+  /** Call it once, when the request needs no body any more. */
+  release: () => void;
+};
+
+/** Limits what all requests of a CLI hold together: it may open many connections, and need not end any of them. */
+export function createBodyMemory(maxBytes = 4 * maxBodyBytes): { hold: () => HeldBody } {
+  let heldBytes = 0;
+  return {
+    hold() {
+      let own = 0;
+      return {
+        take(bytes) {
+          if (heldBytes + bytes > maxBytes) return false;
+          heldBytes += bytes;
+          own += bytes;
+          return true;
+        },
+        release: () => void (heldBytes -= own),
+      };
+    },
+  };
+}
 
 export type BodyRules = {
   wire: WireName;
   vendor: string;
   /** The vendor must not fetch addresses either. */
   isOffline: boolean;
+  take: HeldBody["take"];
 };
+
+const tooManyAtOnce: RefusedBody = { status: 503, message: "too many large requests at once" };
 
 export async function readRequestBody(request: Request, rules: BodyRules): Promise<RequestBody | RefusedBody> {
   if (request.body === null) return { body: null, json: null };
-  const { bytes, isCut } = await readAtMost(request.body, maxBodyBytes);
+  const { bytes, isCut, isRefused } = await readAtMost(request.body, maxBodyBytes, rules.take);
+  if (isRefused) return tooManyAtOnce;
   if (isCut) return { status: 413, message: `a request may have ${maxBodyBytes / 1024 / 1024} MB` };
   const body = await decompress(bytes, request.headers.get("content-encoding"));
   if (body === null) return { status: 413, message: "the request can't be unpacked" };
   if (body.length === 0) return { body, json: null };
+  if (body !== bytes && !rules.take(body.length)) return tooManyAtOnce;
+  if (hasTooManyValues(body)) return { status: 413, message: `a request may have ${maxJsonValues} values` };
   const json = parseJson(new TextDecoder().decode(body));
   // A vendor's parser may accept more than ours, for example NaN. Then nothing would be checked.
   if (json === null) return { status: 400, message: "the request is not a JSON object" };
@@ -74,19 +107,23 @@ const fastFactor = 6;
 /** The highest factor of the priority tiers of OpenAI and Google. */
 const priorityFactor = 2.5;
 
-/** Stops reading after the chunk that exceeds the limit. */
+/** Stops reading after the chunk that exceeds the limit, or that `take` refuses. */
 export async function readAtMost(
   body: ReadableStream<Uint8Array> | null,
   maxBytes: number,
-): Promise<{ bytes: Uint8Array<ArrayBuffer>; isCut: boolean }> {
+  take: HeldBody["take"] = () => true,
+): Promise<{ bytes: Uint8Array<ArrayBuffer>; isCut: boolean; isRefused: boolean }> {
   const chunks: Uint8Array[] = [];
   let length = 0;
+  let isRefused = false;
   for await (const chunk of body ?? []) {
+    isRefused = !take(chunk.length);
+    if (isRefused) break;
     chunks.push(chunk);
     length += chunk.length;
     if (length > maxBytes) break;
   }
-  return { bytes: Buffer.concat(chunks), isCut: length > maxBytes };
+  return { bytes: Buffer.concat(chunks), isCut: length > maxBytes, isRefused };
 }
 
 /** Loads zlib only when needed: few CLIs compress their requests. */

@@ -85,9 +85,9 @@ export function forwardedHeaders(headers: Headers): Record<string, string> {
 }
 
 /** An error of skein in the vendor's format, so that every CLI can read it. Only a 502 may be retried. */
-export function errorAnswer(wire: WireName, status: 400 | 401 | 404 | 413 | 502, message: string): Response {
+export function errorAnswer(wire: WireName, status: keyof typeof errorTypes, message: string): Response {
   const text = `skein: ${message}`;
-  const headers = status === 502 ? undefined : { "x-should-retry": "false" };
+  const headers = status >= 500 ? undefined : { "x-should-retry": "false" };
   return Response.json(errorBody(wire, status, text), { status, headers });
 }
 
@@ -103,6 +103,7 @@ const errorTypes = {
   404: ["not_found_error", "NOT_FOUND"],
   413: ["request_too_large", "INVALID_ARGUMENT"],
   502: ["api_error", "UNAVAILABLE"],
+  503: ["api_error", "UNAVAILABLE"],
 } as const;
 
 function errorBody(wire: WireName, status: keyof typeof errorTypes, message: string): object {

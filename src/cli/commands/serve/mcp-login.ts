@@ -1,5 +1,6 @@
 // skein mcp login and logout: signs in to an MCP server in the user's browser. The browser's answer comes back to a port of this
 // machine that is open for this one sign-in.
+import { isSameToken } from "../../../kit/flow/loopback.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Api } from "../../../protocol/api/api.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";
@@ -13,12 +14,16 @@ const waitMs = 10 * 60_000;
 export async function login(api: Api, args: Args, ctx: CommandContext): Promise<Report> {
   const name = args.positionals[1] as string;
   const answered = Promise.withResolvers<URLSearchParams>();
+  // Other users and pages can reach the port. Only the browser's answer has the state of this sign-in.
+  let state: string | null = null;
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     fetch(request) {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname !== answerPath) return new Response("not found\n", { status: 404 });
+      if (state === null || !isSameToken(searchParams.get("state") ?? "", state))
+        return new Response("this is not the answer to the sign-in that was started here\n", { status: 403 });
       answered.resolve(searchParams);
       return new Response("skein has the answer. You can close this page.\n", { headers: { "content-type": "text/plain" } });
     },
@@ -27,13 +32,14 @@ export async function login(api: Api, args: Args, ctx: CommandContext): Promise<
   ctx.onStop(() => answered.reject(new Fault("auth", "the sign-in was stopped")));
   try {
     const { url } = await api.mcp.startLogin({ name, redirectUrl: `http://127.0.0.1:${server.port}${answerPath}` });
+    state = new URL(url).searchParams.get("state");
     const isOpen = await openInBrowser(url, ctx, "mcp-login.html");
     ctx.err.write(`${isOpen ? "your browser opens" : "open in a browser"}: ${stripControls(url)}\n`);
     const params = await answered.promise;
     const code = params.get("code");
     if (code === null)
       throw new Fault("auth", `the server refused the sign-in: ${stripControls(params.get("error") ?? "no code")}`.slice(0, 300));
-    await api.mcp.finishLogin({ name, code, state: params.get("state") ?? "" });
+    await api.mcp.finishLogin({ name, code, state: state ?? "" });
   } catch (error) {
     // A refused sign-in leaves nothing. The first error is the one to report.
     await api.mcp.logout({ name }).catch(() => undefined);

@@ -1,10 +1,11 @@
 // Parses one line of a CLI that prints JSON. Never throws, and has no state.
-import type { Json } from "../../../../kit/text/json.ts";
+import { hasTooManyValues, type Json } from "../../../../kit/text/json.ts";
 import { parseJson, textAt } from "../../../../models/wire/json.ts";
 import type { CliEvent } from "../adapter.ts";
 
 /** Returns undefined for text that is not JSON, such as a shortened line. */
 export function parseJsonLine(text: string): unknown {
+  if (hasTooManyValues(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -38,3 +38,24 @@ export function isPublicAddress(address: string): boolean {
   if (version === 4) return !denied.check(address, "ipv4");
   return version === 6 && !address.includes("%") && global6.check(address, "ipv6") && !denied.check(address, "ipv6");
 }
+
+const machine = new BlockList();
+for (const [network, bits] of [
+  ["127.0.0.0", 8],
+  ["0.0.0.0", 8],
+  ["169.254.0.0", 16],
+] as const)
+  machine.addSubnet(network, bits, "ipv4");
+for (const [network, bits] of [
+  ["::1", 128],
+  ["::", 128],
+  ["fe80::", 10],
+] as const)
+  machine.addSubnet(network, bits, "ipv6");
+
+/** True for an address of this machine or of its link, such as the metadata of a cloud. */
+export function isMachineAddress(address: string): boolean {
+  const bare = address.replace(/%.*$/, "");
+  const version = isIP(bare);
+  return version !== 0 && machine.check(bare, version === 4 ? "ipv4" : "ipv6");
+}
