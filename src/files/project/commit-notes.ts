@@ -4,7 +4,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import type { CommitNotes, CommittedFile } from "../../protocol/tree/history.ts";
 import { splitAtNul, type GitRunner } from "../git.ts";
 import { projectGitCommand, tryProjectGit, type ProjectGit } from "./project-git.ts";
-import { sharedGitDir } from "./shared-git-dir.ts";
+import { findGitDir } from "./find-git-dir.ts";
 
 const notesRef = "refs/notes/ai";
 const limits = { maxBytes: 64 << 20, limitMs: 120_000 };
@@ -83,7 +83,7 @@ async function writeNotes(git: ProjectGit, notes: ReadonlyMap<string, Buffer>): 
     Buffer.from("\n"),
   ]);
   const stdin = Buffer.concat([Buffer.from(head + from), ...changes, Buffer.from("done\n")]);
-  const repository = await sharedGitDir(git);
+  const repository = await findGitDir(git);
   const unpack = ["-c", "fastimport.unpackLimit=10000"];
   const { args, env } = projectGitCommand(git.project, [...unpack, "fast-import", "--quiet", "--done"]);
   const signal = AbortSignal.timeout(limits.limitMs);

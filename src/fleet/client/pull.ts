@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { commitTree } from "../../files/packs/file-packs.ts";
 import { runGit, splitAtNul, type ShadowRepository } from "../../files/git.ts";
 import { readProjectGit } from "../../files/project/project-git.ts";
-import { sharedGitDir } from "../../files/project/shared-git-dir.ts";
+import { findGitDir } from "../../files/project/find-git-dir.ts";
 import { replaceEntries } from "../../files/snapshots/restore.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { PulledFiles } from "../../protocol/fleet/fleet-commands.ts";
@@ -67,7 +67,7 @@ export async function pullFiles(
 
 /** The person's repository, in which skein writes objects and one ref. */
 async function ownRepository({ git }: StoreParts, project: string): Promise<ShadowRepository> {
-  const dir = await sharedGitDir({ project, git });
+  const dir = await findGitDir({ project, git });
   if (dir !== null) return { git, dir, project };
   throw new Fault("usage", `${project} is not a git repository, so no commit can be brought here`, {
     hint: "call it in a clone of the project; `skein diff <session>` prints the changes",

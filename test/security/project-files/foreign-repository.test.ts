@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sharedGitDir } from "../../../src/files/project/shared-git-dir.ts";
+import { findGitDir } from "../../../src/files/project/find-git-dir.ts";
 import { plainGit } from "../../../src/files/fixtures/plain-git.ts";
 import { git as runGit } from "../../support/team-journey.ts";
 import { createVictim, tiers, users } from "./setup.ts";
@@ -91,7 +91,7 @@ test("the repository of a worktree, of a submodule and of the project itself is 
     smallRepository(library);
     git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "sub");
     git(project, "worktree", "add", "-q", `${project}-tree`);
-    const found = (directory: string) => sharedGitDir({ git: plainGit, project: directory });
+    const found = (directory: string) => findGitDir({ git: plainGit, project: directory });
     expect(await Promise.all([project, `${project}-tree`, join(project, "sub")].map(found))).toEqual([
       join(project, ".git"),
       join(project, ".git"),

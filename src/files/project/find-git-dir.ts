@@ -10,7 +10,7 @@ import { type ProjectGit, readProjectGit } from "./project-git.ts";
 const limits = { maxBytes: 64 << 10, limitMs: 20_000 };
 
 /** The real path; null without a repository. Throws for one that belongs to another project. */
-export async function sharedGitDir(git: ProjectGit): Promise<string | null> {
+export async function findGitDir(git: ProjectGit): Promise<string | null> {
   const output = await readProjectGit(git, ["rev-parse", "--git-dir", "--git-common-dir"], limits);
   const [own = "", common = ""] = (output?.bytes.toString() ?? "").split("\n");
   if (own === "" || common === "") return null;
