@@ -1,6 +1,6 @@
 // Compares the TUI with those of other programs, each in its own terminal with the same conversation and stream: time
-// to the end of the conversation and after a key, output, memory and CPU. Writes TUI.md, unless with `-- --quick` or
-// `-- --before <executable>`, which adds an earlier build of skein.
+// to the end of the conversation and after a key, output, memory and CPU. Writes TUI.md, unless with `-- --quick`,
+// `-- --before <executable>`, which adds an earlier build of skein, or the names of some programs, which measures only them.
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,9 +15,10 @@ const isQuick = process.argv.includes("--quick");
 const blocks = isQuick ? 1000 : 10_000;
 const rounds = isQuick ? 1 : 3;
 const limitMs = isQuick ? 60_000 : 300_000;
-const names = ["skein", "pi", "opencode"].filter(
-  (name) => !isQuick || process.argv.includes(name) || !process.argv.some((word) => /^(skein|pi|opencode)$/.test(word)),
-);
+const allNames = ["skein", "pi", "opencode"];
+const chosenNames = allNames.filter((name) => process.argv.includes(name));
+const names = chosenNames.length > 0 ? chosenNames : allNames;
+const isReport = !isQuick && chosenNames.length === 0 && !process.argv.includes("--before");
 
 type Figures = {
   firstFrameMs: number;
@@ -71,7 +72,7 @@ try {
 }
 const report = text(frames);
 console.log(report);
-if (!isQuick && !process.argv.includes("--before")) await Bun.write(join(import.meta.dir, "TUI.md"), report);
+if (isReport) await Bun.write(join(import.meta.dir, "TUI.md"), report);
 
 async function openSite(screen: Screen, url: string): Promise<ScreenSite> {
   const root = mkdtempSync(join(tmpdir(), `bench-tui-${screen.name}-`));
@@ -149,7 +150,8 @@ function text(inside: Frames): string {
     const values = screens.map((screen) => Number(cell(screen, row)));
     const skein = values[0] ?? 0;
     const peers = values.filter((_, index) => index > 0 && screens[index]!.name !== before);
-    return `| ${row.what} | ${screens.map((screen) => cell(screen, row)).join(" | ")} | ${(skein / Math.min(...peers)).toFixed(2)} |`;
+    const ratio = peers.length > 0 ? (skein / Math.min(...peers)).toFixed(2) : "–";
+    return `| ${row.what} | ${screens.map((screen) => cell(screen, row)).join(" | ")} | ${ratio} |`;
   });
   const load = loadavg().map((value) => value.toFixed(1));
   return `# The full screen with ${blocks.toLocaleString("en-US")} blocks

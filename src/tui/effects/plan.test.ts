@@ -10,6 +10,7 @@ import { defaultPolicy, type EnforcedPolicy, type Policy } from "../../protocol/
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import type { EffectContext } from "./effect-context.ts";
 import { runEffect } from "./index.ts";
+import { enterSession } from "./turns.ts";
 import { firstState, type Effect, type UpdateMessage, type State } from "../model/state.ts";
 import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
@@ -146,21 +147,25 @@ describe("plan effects", () => {
   });
   test("a session continues in the mode of its last turn", async () => {
     const { ctx, sent } = createContext({ session: null, policy: planPolicy });
-    await runEffect(ctx, { type: "fork", name: null });
-    expect(ctx.turn.policy.name).toBe("workspace");
-    ctx.session = session;
-    await runEffect(ctx, { type: "fork", name: null });
+    await enterSession(ctx, session);
     expect([ctx.turn.policy.name, sent.filter(({ type }) => type === "set")]).toEqual([
       "plan",
-      [
-        { type: "set", fields: { carriesDraft: true } },
-        { type: "set", fields: { isPlanning: true, policy: "plan", net: "off" } },
-        {
-          type: "set",
-          fields: { overlay: null, visit: null, notice: { text: "now in the fork s-3; files stay as they are", isError: false } },
-        },
-      ],
+      [{ type: "set", fields: { isPlanning: true, policy: "plan", net: "off" } }],
     ]);
+  });
+  test.each([
+    ["plan", "fork"],
+    ["plan", "clear"],
+    ["readonly", "fork"],
+    ["readonly", "clear"],
+    ["workspace", "fork"],
+  ] as const)("policy %s, chosen after the last turn, stays after %s", async (name, type) => {
+    const last = name === "plan" ? { ...defaultPolicy } : planPolicy;
+    const { ctx } = createContext({ session: null, policy: last });
+    await enterSession(ctx, session);
+    await runEffect(ctx, { type: "policy", name });
+    await runEffect(ctx, type === "fork" ? { type, name: null } : { type });
+    expect([ctx.session?.id, ctx.turn.policy.name]).toEqual(["s-3", name]);
   });
   test("undo keeps the policy that was chosen for the next turn", async () => {
     const { ctx } = createContext({ session, policy: { ...defaultPolicy } });
@@ -215,6 +220,7 @@ function createContext({ session: shown, plan = "", policy }: { session: Session
       open: async (params: SessionOpenParams) => (opened.push(params), executing),
       find: async () => session,
       fork: async () => ({ ...session, id: "s-3", tip: "n" }),
+      move: async ({ session: id }: { session: string }) => ({ ...session, id, tip: null }),
       use: async () => {},
       show: async ({ session: id }: { session: string }) => ({ session: { ...session, id }, turns, nodes: [], spawned: [], open: null }),
     },
@@ -234,7 +240,12 @@ function createContext({ session: shown, plan = "", policy }: { session: Session
     api,
     directory: "/p",
     turn: { policy: { ...defaultPolicy }, agent: null, model: null },
-    policies: { act: { ...defaultPolicy }, plan: planPolicy },
+    policies: {
+      act: { ...defaultPolicy },
+      workspace: { ...defaultPolicy },
+      plan: planPolicy,
+      readonly: { ...defaultPolicy, name: "readonly" },
+    },
     bindings: viKeys,
     open: { find: { by: "new" }, agent: "native", model: null },
     session: shown,

@@ -45,7 +45,7 @@ export const turnEffects: EffectHandlers<
     const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at: null, name: null });
     const cleared = await ctx.api.session.move({ session: forked.id, node: null });
     carryDraft(ctx);
-    await goTo(ctx, cleared, "a new branch from the beginning; files stay as they are");
+    await goTo(ctx, cleared, "a new branch from the beginning; files stay as they are", "branch");
   },
   new: async (ctx) => {
     carryDraft(ctx);
@@ -62,13 +62,13 @@ export const turnEffects: EffectHandlers<
     // Without a node, a fork starts at the tip.
     const moved = message.parent === null ? await ctx.api.session.move({ session: forked.id, node: null }) : forked;
     carryDraft(ctx);
-    await goTo(ctx, moved, "before that message, in a new branch; the old one and the files stay");
+    await goTo(ctx, moved, "before that message, in a new branch; the old one and the files stay", "branch");
     ctx.send({ type: "prompt", text: textOf(message) });
   },
   fork: async (ctx, { name, at = null }) => {
     const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at, name });
     carryDraft(ctx);
-    await goTo(ctx, forked, `now in the fork ${sessionTitle(forked)}; files stay as they are`);
+    await goTo(ctx, forked, `now in the fork ${sessionTitle(forked)}; files stay as they are`, "branch");
   },
   undo: (ctx) => takeStep(ctx, "undo"),
   redo: (ctx) => takeStep(ctx, "redo"),
@@ -80,27 +80,27 @@ export const turnEffects: EffectHandlers<
   },
 };
 
-/**
- * Shows a session in place of the visible one, whose turn continues in the background. Null shows a new session.
- * With "watch" it does not become the project's current session.
- */
-export async function enterSession(ctx: EffectContext, session: Session | null, purpose: "work" | "watch" = "work"): Promise<void> {
+/** "watch": it does not become the project's current session. "branch": it continues the visible one, whose policy stays. */
+type Purpose = "work" | "watch" | "branch";
+
+/** Shows a session in place of the visible one, whose turn continues in the background. Null shows a new session. */
+export async function enterSession(ctx: EffectContext, session: Session | null, purpose: Purpose = "work"): Promise<void> {
   stopFollowing(ctx);
   if (session === null) {
     ctx.session = null;
     ctx.send({ type: "opened", session, blocks: [], turns: [] });
     return restoreMode(ctx, session, []);
   }
-  const isSame = ctx.session?.id === session.id;
+  const keepsPolicy = purpose === "branch" || ctx.session?.id === session.id;
   setSession(ctx, session);
   // A sub-session never becomes the current session, unless it executes a plan. Neither does a session of another project.
   const isOwn = session.parentSession == null || session.plan !== undefined;
-  if (purpose === "work" && isOwn && homeProject(session) === ctx.project)
+  if (purpose !== "watch" && isOwn && homeProject(session) === ctx.project)
     await ctx.api.session.use({ session: session.id, directory: ctx.directory });
   const view = await showSession(ctx, session.id);
   if (view === null) return;
-  // After undo or a move the user's choice of a policy stays. It may be narrower than that of the last turn.
-  await (isSame ? readPlan(ctx, view.session) : restoreMode(ctx, view.session, view.turns));
+  // After undo, a move or a fork the user's choice of a policy stays. It may be narrower than that of the last turn.
+  await (keepsPolicy ? readPlan(ctx, view.session) : restoreMode(ctx, view.session, view.turns));
 }
 
 /** Lets the next session take over the unsent message, because it continues this one. */
@@ -109,8 +109,8 @@ export function carryDraft({ send }: EffectContext): void {
 }
 
 /** Enters a session and closes the overlay that chose it. */
-export async function goTo(ctx: EffectContext, session: Session, notice: string): Promise<void> {
-  await enterSession(ctx, session);
+export async function goTo(ctx: EffectContext, session: Session, notice: string, purpose: Purpose = "work"): Promise<void> {
+  await enterSession(ctx, session, purpose);
   ctx.send({ type: "set", fields: { overlay: null, visit: null, notice: { text: notice, isError: false } } });
 }
 

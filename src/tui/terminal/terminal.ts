@@ -135,6 +135,8 @@ async function createRenderer(config: CliRendererConfig, env: TerminalOptions["e
       exitOnCtrlC: false,
       exitSignals: [],
       debounceDelay: 30,
+      // With the default of 60, a key waits up to 16 ms after a frame of a stream.
+      maxFps: 125,
       consoleMode: "disabled",
       openConsoleOnError: false,
       // Wheel, clicks and drags are used. Moves without a button must cause no events.
