@@ -1,7 +1,8 @@
 // A fleet of three machines with networks of their own: m1 of a person, m2 and m3 with keys, which can run workers.
+import { expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { startNetwork, serverAddress, waitUntil, type Machine, type RunningWorker } from "./machines.ts";
+import { canMakeNetworks, startNetwork, serverAddress, waitUntil, type Machine, type RunningWorker } from "./machines.ts";
 import { startRemoteModelServer, type RemoteModelServer } from "./model-server-control.ts";
 import { vendorEnv, type RunResult } from "./temporary-home.ts";
 import { startPostgres, type TemporaryPostgres } from "./temporary-postgres.ts";
@@ -31,7 +32,21 @@ export type FleetMachines = {
   close: () => Promise<void>;
 };
 
-export async function startFleetMachines(): Promise<FleetMachines> {
+/**
+ * A test on these machines. Where namespaces are forbidden it is replaced by one that expects the refusal, so that a run says
+ * what it did not test.
+ */
+export function onMachines(title: string, run: () => Promise<void>, limitMs: number): void {
+  if (canMakeNetworks) test(title, run, limitMs);
+  else test(`not possible here, because namespaces are forbidden: ${title}`, () => expect(startNetwork()).rejects.toThrow("need root"));
+}
+
+/** Null where namespaces are forbidden. */
+export async function startFleetIfPossible(): Promise<FleetMachines | null> {
+  return canMakeNetworks ? startFleetMachines() : null;
+}
+
+async function startFleetMachines(): Promise<FleetMachines> {
   const network = await startNetwork();
   const server = await startPostgres({ fsync: "off" }, { enter: network.enter, address: serverAddress, password: canaries.database });
   const model = await startRemoteModelServer({ steps: [], final: "all done" });

@@ -41,8 +41,17 @@ export type Network = {
   close: () => Promise<void>;
 };
 
+const forbidden = "machines of their own need root and the right to make namespaces: run this test outside of a container";
+
+/** Whether this machine lets the test make networks, mounts and processes of their own. */
+export const canMakeNetworks: boolean = (() => {
+  const probe = "ip link add bridge0 type bridge && ip link add cable0 type veth peer name cable1";
+  return Bun.spawnSync(["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "sh", "-c", probe]).exitCode === 0;
+})();
+
 /** Throws where a container or a missing right forbids namespaces. */
 export async function startNetwork(): Promise<Network> {
+  if (!canMakeNetworks) throw new Error(forbidden);
   const directory = mkdtempSync(join(tmpdir(), "skein-machines-"));
   const closers: (() => void)[] = [() => rmSync(directory, { recursive: true, force: true })];
   const close = async (): Promise<void> => {
@@ -76,9 +85,7 @@ export async function startNetwork(): Promise<Network> {
     };
   } catch (error) {
     await close();
-    throw new Error("machines of their own need root and the right to make namespaces: run this test outside of a container", {
-      cause: error,
-    });
+    throw new Error(forbidden, { cause: error });
   }
 }
 
