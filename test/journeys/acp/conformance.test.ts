@@ -1,6 +1,6 @@
 // The requirements of the Agent Client Protocol, version 1, one test for each, against the real program.
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shellScript, type Script } from "../../../src/scripted-model/script.ts";
 import { acpClient, textOfUpdates } from "../../support/acp-clients.ts";
@@ -144,6 +144,68 @@ test("cancel race: a cancellation at any moment gets one answer, and leaves noth
   const after = await raw.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "last" }] });
   expect(after.result).toMatchObject({ stopReason: "end_turn" });
 }, 120_000);
+
+test("$/cancel_request: cancelling the request of a prompt stops its turn, and the request is answered once", async () => {
+  await using skein = await homeWith(shellScript(["touch begun; sleep 60"], "never"));
+  await using raw = await rawAcp(skein);
+  const { result } = await raw.request("session/new", { cwd: skein.project, mcpServers: [] });
+  const sessionId = result!["sessionId"];
+  const prompt = { jsonrpc: "2.0", id: "mine", method: "session/prompt", params: { sessionId, prompt: [{ type: "text", text: "wait" }] } };
+  await raw.line(JSON.stringify(prompt));
+  while (!existsSync(join(skein.project, "begun"))) await Bun.sleep(10);
+  await raw.notify("$/cancel_request", { requestId: "mine" });
+  const answer = await raw.until(({ id }) => id === "mine");
+  expect([answer.result?.["stopReason"] ?? answer.error?.code]).toEqual(["cancelled"]);
+  expect(JSON.parse((await skein.run(["ps", "--json"])).out)).toEqual([]);
+  expect(raw.messages.filter(({ id }) => id === "mine")).toHaveLength(1);
+});
+
+test("additionalDirectories: a tool can change files there, and nowhere else outside of the project", async () => {
+  await using skein = await homeWith({
+    steps: [
+      { calls: [{ name: "write", input: { path: "../more/a.txt", content: "a" } }] },
+      { calls: [{ name: "write", input: { path: "../other.txt", content: "b" } }] },
+    ],
+    final: "done",
+  });
+  const more = join(skein.root, "more");
+  mkdirSync(more);
+  await using raw = await rawAcp(skein);
+  const { result } = await raw.request("session/new", { cwd: skein.project, mcpServers: [], additionalDirectories: [more] });
+  await raw.request("session/prompt", { sessionId: result!["sessionId"], prompt: [{ type: "text", text: "write" }] });
+  expect(readFileSync(join(more, "a.txt"), "utf8")).toBe("a");
+  expect(existsSync(join(skein.root, "other.txt"))).toBe(false);
+});
+
+test("extensibility: _meta and unknown fields in params are accepted, and answers have no unknown fields beside _meta", async () => {
+  await using skein = await homeWith(shellScript([], "hello"));
+  await using raw = await rawAcp(skein);
+  const more = { _meta: { traceparent: "00-80e1afed08e019fc1110464cfa66635c-7a085853722dc6d2-01", "x.y/z": [1] }, later: true };
+  const { result } = await raw.request("session/new", { cwd: skein.project, mcpServers: [], ...more });
+  const prompt = [{ type: "text", text: "hi", ...more }];
+  const answer = await raw.request("session/prompt", { sessionId: result!["sessionId"], prompt, ...more });
+  expect(answer).toMatchObject({ result: { stopReason: "end_turn" } });
+  expect(Object.keys(result!).sort()).toEqual(["configOptions", "modes", "sessionId"]);
+  expect(Object.keys(answer.result!).sort()).toEqual(["_meta", "stopReason"]);
+  const listed = await raw.request("session/list", { ...more });
+  const [session] = listed.result!["sessions"] as Record<string, unknown>[];
+  expect(Object.keys(session!).sort()).toEqual(["_meta", "cwd", "sessionId", "title", "updatedAt"]);
+});
+
+test("session/list: more than a hundred sessions arrive in pages, each session once", async () => {
+  await using skein = await homeWith(shellScript([]));
+  await using raw = await rawAcp(skein);
+  const created = new Set<string>();
+  for (let count = 0; count < 101; count += 1) {
+    const { result } = await raw.request("session/new", { cwd: skein.project, mcpServers: [] });
+    created.add(result!["sessionId"] as string);
+  }
+  const first = (await raw.request("session/list", { cwd: skein.project })).result!;
+  const second = (await raw.request("session/list", { cwd: skein.project, cursor: first["nextCursor"] })).result!;
+  const listed = [first, second].flatMap(({ sessions }) => sessions as { sessionId: string }[]).map(({ sessionId }) => sessionId);
+  expect([listed.length, new Set(listed)]).toEqual([101, created]);
+  expect(second).not.toHaveProperty("nextCursor");
+});
 
 test("no client method is called that the client did not advertise", async () => {
   await using skein = await homeWith({
