@@ -147,6 +147,9 @@ describe("skein mcp add, list, get, remove and try", () => {
     const { command, args } = testServerEntry() as { command: string; args: string[] };
     const added = await skein.run(["mcp", "add", "small", "-e", "TOKEN=s3cret", "-e", "PLACE=$HOME", "--", command, ...args]);
     expect(added.out).toStartWith("added small to ");
+    const loaded = await skein.run(["mcp", "add", "loaded", "--", "npx", "-y", "pkg"]);
+    expect(loaded.err).toContain("install the package and name its program, or allow --net registry.npmjs.org\n");
+    expect((await skein.run(["mcp", "remove", "loaded"])).code).toBe(0);
     expect((await skein.run(["mcp", "get", "small"])).out).toContain("agents    native\n");
     expect(
       (await skein.run(["mcp", "add", "web", "https://example.com/mcp?key=1", "-H", "Authorization: Bearer x", "--other-agents"])).code,

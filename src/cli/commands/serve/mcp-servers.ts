@@ -1,4 +1,5 @@
 // skein mcp add, list, get, remove, try, login and logout: the MCP servers that the native agent can use.
+import { basename } from "node:path";
 import { parseJson } from "../../../kit/text/json.ts";
 import { nearestWord } from "../../../kit/text/nearest-word.ts";
 import type { Api, McpServerInfo } from "../../../protocol/api/api.ts";
@@ -57,7 +58,7 @@ export async function runServerVerb(command: Command, args: Args, ctx: CommandCo
 async function add(api: Api, args: Args): Promise<Report> {
   const [, name = "", target, ...rest] = args.positionals;
   if (target === undefined)
-    throw new Fault("usage", "mcp add needs a command or a URL", { hint: `skein mcp add ${name} -- npx -y <package>` });
+    throw new Fault("usage", "mcp add needs a command or a URL", { hint: `skein mcp add ${name} -- <program> [arguments]` });
   const described = target.startsWith("{") ? fromJson(target) : fromWords(args, target, rest);
   const server = args.flags["other-agents"] === true ? { ...described, other_agents: true } : described;
   const scope = args.flags["scope"] === "project" ? "project" : "user";
@@ -65,14 +66,30 @@ async function add(api: Api, args: Args): Promise<Report> {
   return {
     json: { name, path },
     text: () => `added ${name} to ${stripControls(path)}\n`,
-    remarks: (style) => style.dim(`try it: skein mcp try ${name}\n`),
+    remarks: (style) => style.dim(`${installerRemark(described["command"])}try it: skein mcp try ${name}\n`),
   };
+}
+
+/** Programs that load a package at each start, with the hosts that they need. */
+const installers: Record<string, string> = {
+  npx: "registry.npmjs.org",
+  bunx: "registry.npmjs.org",
+  pnpx: "registry.npmjs.org",
+  uvx: "pypi.org,files.pythonhosted.org",
+  pipx: "pypi.org,files.pythonhosted.org",
+};
+
+function installerRemark(command: unknown): string {
+  const program = typeof command === "string" ? basename(command) : "";
+  const hosts = installers[program];
+  if (hosts === undefined) return "";
+  return `${program} loads the package at its start, and servers have no network: install the package and name its program, or allow --net ${hosts}\n`;
 }
 
 function fromJson(text: string): Record<string, unknown> {
   const server = parseJson(text);
   if (server === null)
-    throw new Fault("usage", "the server is not a JSON object", { hint: 'such as \'{"command": "npx", "args": ["-y", "pkg"]}\'' });
+    throw new Fault("usage", "the server is not a JSON object", { hint: 'such as \'{"command": "my-server", "args": ["--dir", "."]}\'' });
   return server;
 }
 

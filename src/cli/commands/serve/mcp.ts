@@ -46,7 +46,7 @@ native agent uses (docs/MCP-SERVERS.md). A server on stdio runs in the sandbox o
 turn; try starts it there. login signs in to a server with a URL in your browser.
 
 Examples:
-  skein mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+  skein mcp add files -- mcp-server-filesystem .
   skein mcp add github -e TOKEN='$GITHUB_TOKEN' -- github-mcp-server stdio
   skein mcp add docs https://example.com/mcp -H 'X-Token: \${DOCS_TOKEN}'
   skein mcp try files list_directory '{"path": "."}'`,
