@@ -207,6 +207,7 @@ test("every answer of a real app converts to JSON and back unchanged", { timeout
   const { racers } = (await ask("race.show", { session: race })) as RaceView;
   await ask("race.adopt", { session: racers[0]!.sessionId, dry_run: true });
   await ask("transcript.import", { from: { path: tree.sessions[0]!.transcript! }, directory: project });
+  await ask("session.catchUp", { session: race, directory: project });
   expect(await ask("transcript.list", { project: null })).toEqual([]);
   expect(await ask("transcript.search", { query: "words", agents: ["claude"] })).toEqual([]);
   await ask("roles.find", { name: "engineer", directory: project });

@@ -229,6 +229,7 @@ export function createEngine(deps: EngineDeps): Api {
           : (await deps.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
       current: ({ directory }) => currentSession(deps, deps.projectOf(directory)),
       use: (params) => useSession(deps, params),
+      catchUp: async (params) => (await import("./history/catch-up.ts")).catchUp(deps, params),
       describe: async (params) => (await import("./history/describe.ts")).describeSession(deps, turns, params),
     },
     ...treeMethods(deps),

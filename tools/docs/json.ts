@@ -3,6 +3,7 @@ import { z } from "zod";
 import { exitCodes, faultExitCodes } from "../../src/protocol/api/error.ts";
 import { event, hookRecord } from "../../src/protocol/schema/events.ts";
 import { blameReport, writtenNotes } from "../../src/protocol/schema/views/blame-views.ts";
+import { catchUpReport } from "../../src/protocol/schema/views/catch-up-views.ts";
 import { foundMessage } from "../../src/protocol/schema/views/transcript-views.ts";
 import { loopResult } from "../../src/protocol/schema/views/loop-views.ts";
 import * as printed from "../../src/protocol/schema/printed.ts";
@@ -60,6 +61,7 @@ const sections: readonly Section[] = [
     "`list --agents all --json` prints one object: `sessions` of skein, and `transcripts` of other agents that have none yet. `search --agents all --json` prints one object: `nodes` as `search`, and `messages`, each with its `transcript`.",
     foundMessage,
   ],
+  ["catch-up", "`catch-up --json` prints one. `--prose` adds `summary`, the text of a model or null.", catchUpReport],
   ["diff", "`diff --json` prints one.", results.branchComparison],
   ["agents", "`agents --json` prints an array.", setup.agentInfo],
   ["roles", "`roles --json` prints one; `roles show <name> --json` prints one [Role](#role).", setup.printedRoles],

@@ -49,6 +49,7 @@ const commandGroups: readonly { title: string | null; entries: readonly CommandE
       { names: ["ps"], load: async () => (await import("./control/ps.ts")).ps },
       { names: ["attach"], load: async () => (await import("./run/attach.ts")).attach },
       { names: ["logs"], load: async () => (await import("./run/logs.ts")).logs },
+      { names: ["catch-up"], load: async () => (await import("./record/catch-up.ts")).catchUp },
       { names: ["replay"], load: async () => (await import("./record/replay.ts")).replay },
       { names: ["asks"], load: async () => (await import("./control/asks.ts")).asks },
       { names: ["answer"], load: async () => (await import("./control/asks.ts")).answer },

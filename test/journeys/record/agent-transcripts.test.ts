@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { agentTranscript, foundMessage } from "../../../src/protocol/fixtures/printed-schemas.ts";
+import { agentTranscript, catchUpReport, foundMessage } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
 import { type TemporaryHome, temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 
 const fixture = (agent: string) => join(import.meta.dir, "../../fixtures/transcripts", agent, "session.jsonl");
@@ -95,5 +96,55 @@ describe("sessions of other agents", () => {
     });
     expect(await skein.run(["search", "--agents", "all", "nothing"])).toMatchObject({ code: 1, out: "" });
     expect((await skein.run(["show", "00e4892f"])).err).toStartWith('skein: there is no session "00e4892f"');
+  });
+});
+
+describe("catch-up", () => {
+  test("ten lines say what was asked, done, changed, tested, committed and left open, as facts and without a model", async () => {
+    const own = startModelServer(
+      shellScript(
+        ["printf 'one\\ntwo\\n' > a.txt", "false # npm test", "true # npm test", "false # npm run lint", "true git commit -m 'Add a file'"],
+        "All done. Shall I push it?",
+      ),
+    );
+    using skein = temporaryHome(vendorEnv(own.url));
+    expect((await skein.run(["run", "add a file", "--session", "s", "-m", "anthropic/claude-sonnet-4-5"])).code).toBe(0);
+    own.clear();
+    const { out, code } = await skein.run(["catch-up", "s"]);
+    expect(code).toBe(0);
+    const lines = out.trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(10);
+    for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
+    expect(lines[0]).toMatch(/^s .*native · 1 turn · .* · ok · \$/);
+    expect(out).toContain("asked    add a file\n");
+    expect(out).toContain("done     bash 5 (2 failed)\n");
+    expect(out).toContain("changed  1 file: a.txt +2 -0\n");
+    expect(out).toContain("commits  Add a file\n");
+    const report = catchUpReport.parse((await skein.run(["catch-up", "s", "--json"])).json());
+    expect(report.tested).toEqual([
+      { command: "false # npm run lint", runs: 1, failed: 1, ok: false },
+      { command: "true # npm test", runs: 1, failed: 0, ok: true },
+      { command: "false # npm test", runs: 1, failed: 1, ok: false },
+    ]);
+    expect(report.open).toEqual(
+      expect.arrayContaining(["failed at the last run: false # npm run lint", "the last answer ends with a question"]),
+    );
+    expect(own.main()).toEqual([]);
+    await own.stop();
+  });
+
+  test("a session of another agent is caught up on by its id, and wrong use is one clear line", async () => {
+    using skein = temporaryHome(vendorEnv(server.url));
+    put(skein, "claude");
+    const [row] = await transcripts(skein);
+    const { out } = await skein.run(["catch-up", row!.id]);
+    expect(out).toContain("claude · 2 turns");
+    expect(out).toContain("changed  not recorded\n");
+    expect(out).toContain("done     Bash 4 (1 failed)\n");
+    expect(await skein.run(["catch-up", "nobody"])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^skein: there is no session "nobody"\n/),
+    });
+    expect(await skein.run(["catch-up", "--model", "x"])).toMatchObject({ code: 2 });
   });
 });

@@ -237,6 +237,7 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   fork: [["fork", "nope"], /no session "nope"/],
   update: [["update", "now"], /takes no arguments/],
   blame: [["blame", "nothing.txt"], /no files were recorded/],
+  "catch-up": [["catch-up", "nope"], /no session "nope"/],
   replay: [["replay", "nope"], /no session "nope"/],
   fleet: [["fleet", "nope"], /fleet takes setup, status, drain, pull, schedule, cap, not "nope"/],
   worker: [["worker", "nope"], /worker takes start, not "nope"/],

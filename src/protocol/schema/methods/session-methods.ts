@@ -3,6 +3,7 @@ import { z } from "zod";
 import * as is from "../fields.ts";
 import { branchComparison, branchFiles, description, plan, purgeReport, sessionView, treeView, undoReport } from "../results.ts";
 import { node, session } from "../tree.ts";
+import { catchUpReport } from "../views/catch-up-views.ts";
 import { worktreeRequest } from "../worktrees.ts";
 import { inDirectory, inSession, nothing, optionalFlag, optionalLimit, type Method } from "./method.ts";
 
@@ -102,6 +103,11 @@ export const sessionMethods = {
     summary: "Returns the session that `--continue` means in this project.",
   },
   "session.use": { params: { ...inSession, ...inDirectory }, result: nothing, summary: "Makes a session the current one." },
+  "session.catchUp": {
+    params: { ...inSession, ...inDirectory },
+    result: catchUpReport,
+    summary: "Returns what was asked, done, changed, tested and left open in a session, as facts of its record. No model is asked.",
+  },
   "session.describe": {
     params: {
       ...inSession,
