@@ -111,7 +111,7 @@ function namedFiles(runs: readonly Run[]): string[] {
         [call.input["file_path"], call.input["path"], call.input["filePath"]].find((path) => typeof path === "string") ??
         patchedFiles(call),
     );
-  return [...new Set(paths as string[])].slice(0, max.named);
+  return [...new Set(paths)].slice(0, max.named);
 }
 
 function patchedFiles(call: CallPart): string[] {
