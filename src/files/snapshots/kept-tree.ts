@@ -1,6 +1,7 @@
 // The last snapshot of a project in memory, with the status of each file and directory. The next snapshot reads only files
 // whose status has changed, and starts git only for new names. Never writes to the project.
 import { lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
+import { linkStatus } from "../../kit/files/path-status.ts";
 import { ownersFor, readSafely, UnsafePathError } from "../../kit/files/safe-file.ts";
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { absoluteBytes, type ShadowRepository } from "../git.ts";
@@ -289,7 +290,7 @@ export function typeOf({ mode }: Stats): number {
 }
 
 export function watchPath(path: Buffer, by: WatchedPath["by"]): WatchedPath {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
+  const stat = linkStatus(path);
   const status = stat === undefined ? null : by === "content" ? `${stat.size} ${stat.ino} ${stat.mtimeMs} ${stat.ctimeMs}` : "exists";
   return { path, by, status };
 }

@@ -1,5 +1,6 @@
 // Reads the files of a snapshot that git has just taken into memory, so that the next snapshots need git only for new names.
-import { accessSync, closeSync, constants, lstatSync, openSync, readdirSync, readSync, type Stats } from "node:fs";
+import { accessSync, closeSync, constants, openSync, readdirSync, readSync, type Stats } from "node:fs";
+import { linkStatus } from "../../kit/files/path-status.ts";
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { absoluteBytes, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
 import { transcriptDirectory } from "./shadow.ts";
@@ -42,7 +43,7 @@ export async function loadKeptTree(shadow: ShadowRepository, snapshot: TakenSnap
 /** A status that no file has stands for rules that may have changed after it was read. Then git takes the next snapshot, too. */
 export function watchRules(shadow: ShadowRepository, now: number): WatchedPath {
   const path = absoluteBytes(shadow, ".git/info/exclude");
-  const stat = lstatSync(path, { throwIfNoEntry: false });
+  const stat = linkStatus(path);
   const isSettled = stat === undefined || settledStatus(stat, now) !== null;
   return isSettled ? watchPath(path, "content") : { path, by: "content", status: "unsettled" };
 }
@@ -158,7 +159,7 @@ function readEntry(shadow: ShadowRepository, { directory, path, name }: Entry, {
 }
 
 function statusAt(shadow: ShadowRepository, path: string): Stats | null {
-  return lstatSync(fastPath(shadow, path), { throwIfNoEntry: false }) ?? null;
+  return linkStatus(fastPath(shadow, path)) ?? null;
 }
 
 /** A file that can't be read is not stored. It would be if its mode changed. */

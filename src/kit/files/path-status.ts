@@ -1,11 +1,20 @@
 // Looks up a path that may not exist.
-import { realpathSync, statSync, type Stats } from "node:fs";
+import { lstatSync, realpathSync, statSync, type Stats } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 
 /** Undefined if nothing is there or it can't be reached. A dangling link counts as missing. */
 export function statPath(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The status of a link itself. Undefined also below a file: the `.git` of a worktree is one. */
+export function linkStatus(path: string | Buffer): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }

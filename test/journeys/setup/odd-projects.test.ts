@@ -1,15 +1,18 @@
-// Projects with odd paths and odd repositories: each works or ends with a clear message, and no file of the user is lost.
+// Projects with odd paths and odd repositories: each has one defined outcome, and no file of the user is lost.
 import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { skeinCommand, temporaryHome, type TemporaryHome } from "../../support/temporary-home.ts";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { skeinCommand, temporaryHome, type TemporaryHome, vendorEnv, wireModels } from "../../support/temporary-home.ts";
 
 type OddProject = {
   title: string;
   /** Creates the project and returns its path, as bytes if it is not UTF-8. */
   create: (skein: TemporaryHome) => string | Buffer;
-  /** Part of the message, if it can't work. */
+  /** Part of the message of every command, if it can't work. */
   refused?: RegExp;
+  /** Whether git can't read its repository, so that a team starts without its files. */
+  isUnreadable?: boolean;
 };
 
 const oddProjects: OddProject[] = [
@@ -22,7 +25,6 @@ const oddProjects: OddProject[] = [
   {
     title: "a path of 4,000 bytes",
     create: ({ root }) => `${root}/${`${"d".repeat(199)}/`.repeat(19)}${"e".repeat(3_990 - root.length - 19 * 200)}`,
-    refused: /too long|ENAMETOOLONG|can't/i,
   },
   {
     title: "links in a loop",
@@ -32,6 +34,7 @@ const oddProjects: OddProject[] = [
       symlinkSync(".", join(project, "self"));
       return project;
     },
+    isUnreadable: true, // its .git is an empty directory
   },
   {
     title: "a corrupt repository",
@@ -42,6 +45,7 @@ const oddProjects: OddProject[] = [
       rmSync(join(project, ".git/objects"), { recursive: true });
       return project;
     },
+    isUnreadable: true,
   },
   {
     title: "a bare repository",
@@ -77,26 +81,37 @@ const oddProjects: OddProject[] = [
   },
 ];
 
-for (const { title, create, refused } of oddProjects)
-  test(`a project with ${title} works or is refused with a reason, and keeps its files`, async () => {
-    using skein = temporaryHome();
-    const made = create(skein);
-    mkdirSync(made, { recursive: true });
-    const kept = join(Buffer.isBuffer(made) ? made.toString("latin1") : made, "kept.txt");
-    const keptPath = Buffer.isBuffer(made) ? Buffer.concat([made, Buffer.from("/kept.txt")]) : kept;
-    writeFileSync(keptPath, "mine\n");
-    const results = await runThere(skein, made, [
-      ["new", "main", "-m", "ollama/none"],
-      ["exec", "main", "echo changed > made.txt && cat kept.txt"],
-      ["files", "diff", "main"],
-      ["team", "run", "x", "--agents", "engineer", "-m", "ollama/none", "--timeout", "5s"],
-    ]);
-    const messages = results.map(({ err }) => err).join("\n");
-    expect(messages).not.toMatch(/^\s+at .*\.ts:\d+|TypeError|undefined is not|SKEIN_DEBUG/m);
-    const [, ran] = results;
-    if (refused === undefined || ran!.code === 0) expect([ran!.out, ran!.code]).toEqual([expect.stringContaining("mine"), 0]);
-    else expect(messages).toMatch(refused);
-    expect(readFileSync(keptPath, "utf8")).toBe("mine\n");
+for (const { title, create, refused, isUnreadable = false } of oddProjects)
+  test(`a project with ${title} ${refused === undefined ? "works" : "is refused with a reason"}, and keeps its files`, async () => {
+    const server = startModelServer({ steps: [], final: "done" });
+    using skein = temporaryHome(vendorEnv(server.url));
+    try {
+      const made = create(skein);
+      mkdirSync(made, { recursive: true });
+      const kept = Buffer.concat([Buffer.from(made), Buffer.from("/kept.txt")]);
+      writeFileSync(kept, "mine\n");
+      const model = wireModels.anthropic;
+      const results = await runThere(skein, made, [
+        ["new", "main", "-m", model],
+        ["exec", "main", "echo changed > made.txt && cat kept.txt"],
+        ["blame", "made.txt"],
+        ["team", "run", "x", "--agents", "engineer", "-m", model],
+      ]);
+      if (refused !== undefined) {
+        for (const { code, out, err } of results) expect([code, out, err]).toEqual([1, "", expect.stringMatching(refused)]);
+      } else {
+        const [opened, ran, blamed, team] = results;
+        expect([opened!.code, opened!.err]).toEqual([0, ""]);
+        expect([ran!.code, ran!.out, ran!.err]).toEqual([0, "mine\n", ""]);
+        // The change was recorded, as one of this command.
+        expect([blamed!.code, blamed!.err, blamed!.out]).toEqual([0, "", expect.stringMatching(/shell.*1 {2}changed$/m)]);
+        expect(team!.code).toBe(0);
+        expect(team!.err.includes("can't be read, so each member works in an empty directory")).toBe(isUnreadable);
+      }
+      expect(readFileSync(kept, "utf8")).toBe("mine\n");
+    } finally {
+      await server.stop();
+    }
   }, 120_000);
 
 /** A shell changes the directory, because the path may be no string or too long for one call. */
