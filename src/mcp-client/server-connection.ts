@@ -18,6 +18,8 @@ export type ConnectionDeps = {
   openProgram: (name: string, server: StdioServer, start: ServerStart) => Promise<RunningProgram>;
   /** The place of the sign-in to a server; null if sign-ins are not stored. */
   signInOf: (server: HttpServer) => SignInStore | null;
+  /** Progress messages extend a time limit to at most so many times its length. For tests. */
+  maxExtensions?: number;
 };
 
 export type ServerStart = ProgramStart & Pick<McpCallOptions, "registerPausable">;
@@ -36,18 +38,21 @@ const maxPages = 20;
 /** The client's own limit would also run while the turn is paused. */
 const noClientLimit = 2 ** 31 - 1;
 const closeTimeoutMs = 2_000;
+const defaultMaxExtensions = 30;
 
 export class ServerConnection {
   readonly name: string;
   readonly client: Client;
   readonly #server: McpServer;
   readonly #transport: Transport;
+  readonly #maxExtensions: number;
   hasEnded = false;
   /** Set by a message of the server that its tools have changed, until it is taken. */
   #haveToolsChanged = false;
 
   constructor(name: string, server: McpServer, deps: ConnectionDeps & Pick<McpCallOptions, "registerPausable">) {
-    const { registerPausable } = deps;
+    const { registerPausable, maxExtensions = defaultMaxExtensions } = deps;
+    this.#maxExtensions = maxExtensions;
     this.name = name;
     this.#server = server;
     this.client = new Client(
@@ -86,9 +91,21 @@ export class ServerConnection {
   async request<Result>(options: McpCallOptions, send: (limits: RequestOptions) => Promise<Result>): Promise<Result> {
     const { timeoutMs } = this.#server;
     const timeout = new AbortController();
-    const start = () => startCountdown(timeoutMs, () => timeout.abort(new Error("no answer in time")));
+    let endedAfterMs = timeoutMs;
+    const end = () => timeout.abort(new Error("no answer in time"));
+    const start = () => startCountdown(timeoutMs, end);
     let countdown = start();
-    const unregister = options.registerPausable({ pause: () => countdown.pause(), resume: () => countdown.resume() });
+    // A server could report progress for ever.
+    const longestMs = timeoutMs * this.#maxExtensions;
+    const total = startCountdown(longestMs, () => {
+      endedAfterMs = longestMs;
+      end();
+    });
+    const pausables = () => [countdown, total];
+    const unregister = options.registerPausable({
+      pause: () => pausables().forEach((each) => each.pause()),
+      resume: () => pausables().forEach((each) => each.resume()),
+    });
     const onprogress = (): void => {
       countdown.clear();
       countdown = start();
@@ -106,11 +123,11 @@ export class ServerConnection {
       void this.close();
       const ending = this.#server.kind === "stdio" ? " and was ended" : "";
       throw new ServerFailure(
-        this.#withStray(`gave no answer within ${formatDuration(timeoutMs)}${ending}; whether the call had an effect is unknown`),
+        this.#withStray(`gave no answer within ${formatDuration(endedAfterMs)}${ending}; whether the call had an effect is unknown`),
       );
     } finally {
       signal.removeEventListener("abort", abort);
-      countdown.clear();
+      for (const each of pausables()) each.clear();
       unregister();
     }
   }

@@ -75,6 +75,14 @@ describe("a server that does not work", () => {
     expect((await servers.call("small", "echo", { text: "again" })).text).toBe("again");
   });
 
+  test("a server that reports progress for ever is ended after a multiple of its time limit", async () => {
+    await using servers = startTestServers({ small: testServer("", { timeoutMs: 2_000 }) }, { maxExtensions: 2 });
+    await servers.call("small");
+    const reporting = await servers.call("small", "act", { how: "progress" });
+    expect(reporting.text).toContain("gave no answer within 4.0 s and was ended; whether the call had an effect is unknown");
+    expect((await servers.call("small", "echo", { text: "again" })).text).toBe("again");
+  }, 30_000);
+
   test("a server that floods stdout is ended", async () => {
     await using servers = startTestServers({ small: testServer() });
     expect((await servers.call("small", "act", { how: "flood" })).text).toContain(

@@ -41,7 +41,8 @@ export const serverKeys = [
     field: "timeoutMs",
     type: "duration",
     fallback: defaultServerTimeoutMs,
-    description: "Longest time for one answer of the server. Without it, 2 min. Progress messages start the time again.",
+    description:
+      "Longest time for one answer of the server. Without it, 2 min. Progress messages start the time again, up to 30 times that long.",
   },
   { key: "mcp_servers.*.disabled", type: "boolean", default: false, description: "True leaves the server out." },
   {
