@@ -17,6 +17,7 @@ const homeNames = [
   ".sbt/0.13/credentials.sbt .sbt/1.0/credentials.sbt .sbt/0.13/plugins/credentials.sbt .sbt/1.0/plugins/credentials.sbt .hex/hex.config",
   ".terraform.d/credentials.tfrc.json .terraformrc .vault-token .s3cfg .boto .databrickscfg .snowflake .fly .netlify .kaggle .pulumi/credentials.json",
   ".mc .minio .cloudflared .tsh .supabase .railway .ngrok2 .linode-cli .doctl .eksctl .bitcoin .electrum .ethereum .mongorc.js",
+  ".subversion/auth .k3d .minikube .step .putty .purple .filezilla .remmina",
   ".pgpass .my.cnf .mylogin.cnf .authinfo .authinfo.gpg .msmtprc .fetchmailrc .mbsyncrc .offlineimaprc .getmail .muttrc .mutt .thunderbird .Xauthority",
   // password stores and browsers
   ".password-store .gnome2/keyrings .kde/share/apps/kwallet .kde4/share/apps/kwallet .pki .1password .op .age .lpass .passage",
@@ -34,6 +35,7 @@ const homeNames = [
 const configNames = [
   "gcloud doctl hub gh glab-cli git/credentials op containers/auth.json composer/auth.json wrangler .wrangler stripe hcloud ngrok sops rclone",
   "configstore vercel helm heroku fly flyctl pulumi railway supabase cloudflared scaleway scw linode-cli exercism netlify aliyun tccli",
+  "pnpm/rc turborepo cosign tea lab filezilla remmina Postman Insomnia beekeeper-studio sublime-merge",
   "pypoetry/auth.toml hatch/config.toml github-copilot msmtp msmtprc isync neomutt mutt aerc himalaya",
   "google-chrome google-chrome-beta google-chrome-unstable chromium BraveSoftware microsoft-edge microsoft-edge-beta microsoft-edge-dev vivaldi opera",
   "Slack discord Signal Bitwarden 1Password age keepassxc gopass rbw kwalletrc com.bitwarden.desktop",
@@ -44,7 +46,7 @@ const configNames = [
 const dataNames = [
   "keyrings kwalletd kwalletd5 kwalletd6 pass gopass rbw lpass atuin fish/fish_history com.vercel.cli uv/credentials heroku/credentials supabase",
   "opencode crush goose amp amazon-q io.datasette.llm zed/conversations zed/threads com.bitwarden.desktop TelegramDesktop zsh/history bash/history",
-  "nvim/shada octave/history evolution geary",
+  "nvim/shada octave/history evolution geary remmina DBeaverData jupyter/runtime",
 ].flatMap((line) => line.split(" "));
 
 const groups: readonly SecretGroup[] = [
@@ -60,18 +62,19 @@ const groups: readonly SecretGroup[] = [
   { directory: "Library/Application Support", names: [...configNames, "Google/Chrome", "Firefox", "Arc", ...editorSecrets(editors)] },
 ];
 
-const credentialPattern = /_authToken|_password|<apikeys>|<packageSourceCredentials>/i;
+const credentialPattern = /_authToken|_password|<apikeys>|<packageSourceCredentials>|\b(token|password)\s*=|:\/\/[^/\s@]+@/i;
 /**
  * Settings files of package managers, which create them for every user and can't work without them. A file is hidden only
  * if it contains a credential.
  */
-const settingsFiles = [".yarnrc", ".nuget/NuGet/NuGet.Config", ".config/NuGet/NuGet.Config"];
+const settingsFiles = [".yarnrc", ".bunfig.toml", ".nuget/NuGet/NuGet.Config", ".config/NuGet/NuGet.Config"];
 
 const machineSecrets = [
   "/etc/shadow /etc/gshadow /etc/shadow- /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private /etc/wireguard /etc/krb5.keytab",
   "/etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key /etc/NetworkManager/system-connections",
+  "/etc/kubernetes /etc/rancher /etc/letsencrypt/live /etc/letsencrypt/archive /etc/ppp/chap-secrets /etc/ppp/pap-secrets /etc/ipsec.secrets /etc/openvpn",
   // sockets of programs that would act for a tool beyond its own rights
-  "/run/docker.sock /var/run/docker.sock /run/podman /run/containerd /run/crio /run/dbus /run/user /run/systemd/private /run/snapd.socket /run/libvirt",
+  "/run/docker.sock /var/run/docker.sock /run/podman /run/containers /run/containerd /run/crio /run/dbus /run/user /run/systemd/private /run/snapd.socket /run/libvirt",
   "/tmp/.X11-unix /tmp/.ICE-unix",
 ].flatMap((line) => line.split(" "));
 

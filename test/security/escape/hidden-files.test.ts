@@ -14,6 +14,9 @@ const namesInHome = [
   ".config/Code/User/globalStorage/state.vscdb .config/Cursor/User/globalStorage/state.vscdb .config/pypoetry/auth.toml .local/share/uv/credentials/c.toml",
   ".sbt/.credentials .ivy2/.credentials .config/helm/repositories.yaml .config/heroku/config .fly/config.yml .config/flyctl/config.yml .pulumi/credentials.json",
   ".mc/config.json .cloudflared/cert.pem .tsh/keys .supabase/access-token .railway/config.json .mylogin.cnf .authinfo .msmtprc .histfile .sqlite_history",
+  ".config/pnpm/rc .config/turborepo/config.json .subversion/auth/svn.simple/x .config/filezilla/sitemanager.xml .purple/accounts.xml .local/share/remmina/x",
+  ".config/remmina/pref .local/share/DBeaverData/credentials .config/tea/config.yml .config/Postman/x .config/Insomnia/x .k3d/config .minikube/ca.key",
+  ".local/share/jupyter/runtime/x .putty/keys .config/cosign/key .step/secrets/key .config/lab/lab.toml",
   ".rediscli_history .config/nushell/history.txt .viminfo .config/gh/hosts.yml .config/gcloud/credentials.db",
 ].flatMap((line) => line.split(" "));
 
@@ -21,6 +24,7 @@ const namesInHome = [
 const settings: Record<string, string> = {
   ".yarnrc": "//registry.corp/:_authToken",
   ".nuget/NuGet/NuGet.Config": "<packageSourceCredentials>",
+  ".bunfig.toml": '[install.scopes]\ncorp = { token = "',
 };
 
 /** Variables that move secrets: their value, and the secret file, below a directory `moved` of the home. */
