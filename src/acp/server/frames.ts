@@ -26,8 +26,20 @@ export function serveOverFrames(deps: AcpDeps, connection: Connection): FrameHan
       if (served.signal.aborted) return;
       const message = parseJson(frame);
       if (message !== null) return controller.enqueue(message as AnyMessage);
-      connection.send(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: rpcCodes.parse, message: "Parse error" } }));
+      const error = isJson(frame)
+        ? { code: rpcCodes.invalidRequest, message: "Invalid request" }
+        : { code: rpcCodes.parse, message: "Parse error" };
+      connection.send(JSON.stringify({ jsonrpc: "2.0", id: null, error }));
     },
     closed: () => served.close(),
   };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -50,3 +50,34 @@ test("the WebSocket at /acp refuses a client without the hub's token", async () 
   const foreign = { ...upgrade, Authorization: `Bearer ${token}`, Origin: "http://example.org" };
   expect((await fetch(`${http}/acp`, { headers: foreign })).status).toBe(403);
 });
+
+test("bad frames at /acp get an error or a close, and the hub goes on", async () => {
+  await using server = serverWith(shellScript([], "still here"));
+  using skein = temporaryHome(vendorEnv(server.url));
+  await using hub = await startHub(skein);
+  const { socket, agent, frames } = await connectAcpSocket(hub);
+  const errors = () => frames.flatMap((frame) => (JSON.parse(frame) as { error?: { code: number } }).error?.code ?? []);
+  for (const [frame, code] of [
+    ["[]", -32600],
+    ["42", -32600],
+    ["null", -32600],
+    ["{broken", -32700],
+    ['{"jsonrpc":"1.0","id":5,"method":"session/list"}', -32600],
+  ] as const) {
+    const count = errors().length;
+    socket.send(frame);
+    while (errors().length === count) await Bun.sleep(10);
+    expect([frame, errors().at(-1)]).toEqual([frame, code]);
+  }
+  const { sessionId } = await agent.request("session/new", { cwd: skein.project, mcpServers: [] });
+  const closed = new Promise<CloseEvent>((resolve) => socket.addEventListener("close", resolve, { once: true }));
+  const prompt = [{ type: "text", text: "x".repeat(50 << 20) }];
+  agent.request("session/prompt", { sessionId, prompt }).catch(() => {}); // the connection is closed
+  expect((await closed).code).not.toBe(1000);
+  const again = await connectAcpSocket(hub);
+  await again.agent.request("session/load", { sessionId, cwd: skein.project, mcpServers: [] });
+  expect(await again.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] })).toMatchObject({
+    stopReason: "end_turn",
+  });
+  again.socket.close();
+}, 60_000);
