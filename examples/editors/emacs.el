@@ -5,10 +5,10 @@
 (defun skein-agent-shell ()
   "Open a shell that talks to skein."
   (interactive)
-  (agent-shell--start
-   :new-session t
+  (agent-shell-start
    :config
    (agent-shell-make-agent-config
+    :identifier 'skein
     :mode-line-name "skein"
     :buffer-name "skein"
     :shell-prompt "skein> "

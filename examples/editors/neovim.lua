@@ -29,7 +29,7 @@ require("codecompanion").setup({
       end,
     },
   },
-  strategies = { chat = { adapter = "skein" } },
+  interactions = { chat = { adapter = "skein" } },
 })
 
 -- avante.nvim: a provider of the Agent Client Protocol.
