@@ -9,6 +9,7 @@ import { shellScript } from "../../../src/scripted-model/script.ts";
 import { agentHome, countsIn, modelOf, takeTurn, textIn } from "../../support/agent-journey.ts";
 import { npmTool } from "../../support/npm-tool.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
+import { testServerEntry } from "../../support/server-journey.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
 const packages: Record<string, [spec: string, file: string]> = {
@@ -82,3 +83,18 @@ describe.each(Object.keys(packages))("%s", (agent) => {
     expect(listed.find(({ name }) => name === agent)).toMatchObject({ kind: "preset", installed: true, tested_version: testedVersion });
   });
 });
+
+test("kimi gets an MCP server with other_agents over ACP", async () => {
+  const server = startModelServer({ steps: [{ calls: [{ name: "mcp__small__env", input: {} }] }], final: "called" });
+  using skein = agentHome(server, { PATH: `${programs}:/usr/bin:/bin` });
+  try {
+    const { command, args } = testServerEntry() as { command: string; args: string[] };
+    const added = await skein.run(["mcp", "add", "small", "--other-agents", "-e", "OWN=value-61300000003", "--", command, ...args]);
+    expect(added.code).toBe(0);
+    const { turn, requests } = await takeTurn(skein, server, ["-a", "kimi", "-m", "anthropic/claude-sonnet-4-5", "use it"]);
+    expect(turn.error).toBeUndefined();
+    expect(requests.at(-1)!.text).toContain("value-61300000003");
+  } finally {
+    await server.stop();
+  }
+}, 120_000);
