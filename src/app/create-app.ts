@@ -94,7 +94,7 @@ export function createApp(options: AppOptions): Api {
     listFiles: createFileFinder(ctx, executors.git),
     warn: options.warn,
     ...(hooks === null ? {} : { runHook: hooks.run }),
-    ...(traces === null ? {} : { traceTurn: traces.add }),
+    ...(traces === null ? {} : { traceTurn: traces.add, traceEnv: traces.envOf }),
     ...(options.ephemeral ? {} : { retention: createRetentionPort(ctx) }),
     limits,
     roles: (directory) => loadRoles(ctx, directory),
@@ -122,7 +122,7 @@ function plannerPort({ config: { values } }: AppContext): Pick<EngineDeps, "plan
 /** Options of an app that stores nothing (`doctor --agents`). */
 const throwAwayOptions = { ephemeral: true, continuesTurns: false, trust: false, lenient: false, warn: () => {} };
 
-/** Null unless the environment names a collector of traces. Then the rest is loaded at the end of the first turn. */
+/** Null unless the environment names a collector of traces. Then the rest is loaded with the first turn. */
 function createTraces(ctx: AppContext, openStore: () => Promise<Store>) {
   const { env, ephemeral } = ctx;
   if (ephemeral || !(env["OTEL_EXPORTER_OTLP_ENDPOINT"] || env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"])) return null;
@@ -135,6 +135,7 @@ function createTraces(ctx: AppContext, openStore: () => Promise<Store>) {
       const added = spool.add(turn).finally(() => adding.delete(added));
       adding.add(added);
     },
+    envOf: (turn: Turn) => spool.envOf(turn),
     settle: async () => {
       if (!hasTurns) return;
       await Promise.all(adding);

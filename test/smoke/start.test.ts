@@ -41,7 +41,11 @@ test("a run loads few files and only cheap modules before its first request", as
     const bytes = [...loaded].reduce((sum, output) => sum + output.bytes, 0);
     expect(inputs.length).toBeGreaterThan(200);
     expect(
-      inputs.filter((input) => /node_modules|catalog-data|protocol\/(schema|otlp)|external\/transcripts|src\/(tui|mcp|hub|fleet|app\/traces|store\/postgres)\//.test(input)),
+      inputs.filter((input) =>
+        /node_modules|catalog-data|protocol\/(schema|otlp)|external\/transcripts|src\/(tui|mcp|hub|fleet|app\/traces|store\/postgres)\//.test(
+          input,
+        ),
+      ),
     ).toEqual([]);
     expect([...modules].filter((name) => !cheapModules.includes(name))).toEqual([]);
     // 10 files with 412 KB when this was written. Eighty files took a millisecond longer.

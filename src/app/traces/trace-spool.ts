@@ -13,6 +13,8 @@ import type { AppContext } from "../app-context.ts";
 export type TraceSpool = {
   /** Stores the spans of a turn. Does not reject: a failure is a warning, once. */
   add: (turn: Turn) => Promise<void>;
+  /** The variables for programs that the turn starts: its span as the parent of theirs. Does not reject. */
+  envOf: (turn: Turn) => Promise<Record<string, string>>;
   /** Starts a process that sends what is stored. */
   send: () => Promise<void>;
 };
@@ -44,6 +46,16 @@ export function createTraceSpool(ctx: AppContext, openStore: () => Promise<Store
         timer ??= setTimeout(() => void send(), sendDelayMs);
       } catch (error) {
         fail(messageOf(error));
+      }
+    },
+    envOf: async (turn): Promise<Record<string, string>> => {
+      if (settings === null) return {};
+      try {
+        const { traceId, spanId } = spanOfTurn(turn.id, await parentOf(turn, await openStore(), ctx));
+        return { TRACEPARENT: `00-${traceId}-${spanId}-01` };
+      } catch (error) {
+        fail(messageOf(error));
+        return {};
       }
     },
     send,

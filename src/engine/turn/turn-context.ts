@@ -37,11 +37,13 @@ export async function createTurnContext(
   return { input: await inputOf(execution), context, spent };
 }
 
-async function inputOf({ scope, running, session, turn, cliSession }: TurnExecution): Promise<TurnInput> {
+async function inputOf({ deps, scope, running, session, turn, cliSession }: TurnExecution): Promise<TurnInput> {
   const { params, store } = running;
   const path = await store.sessionPath(session.id);
+  const traceEnv = await deps.traceEnv?.(turn);
   return {
     ...params,
+    ...(traceEnv === undefined ? {} : { env: { ...params.env, ...traceEnv } }),
     appendSystem: roleInstructions(params),
     session: session.id,
     root: scope.root ?? session.id,

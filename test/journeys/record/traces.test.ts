@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { OtlpSpan } from "../../../src/protocol/otlp/otlp.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
 import { attribute, startCollector } from "../../support/collector.ts";
 import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 
@@ -67,6 +68,19 @@ describe("traces", () => {
     expect(spansIn(exported.out)).toHaveLength(spans.length);
     expect(isConnected(spansIn(exported.out), undefined)).toBe(true);
     await collector.stop();
+  });
+
+  test("a command gets the span of its turn as TRACEPARENT, and none without a collector", async () => {
+    const collector = startCollector();
+    const printing = startModelServer(shellScript(["echo parent=$TRACEPARENT."]), { chunkDelayMs: 0 });
+    using skein = temporaryHome({ ...vendorEnv(printing.url), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    await skein.run(["run", "print it", "--session", "s", ...model]);
+    const [turn] = await collector.turns(1);
+    expect((await skein.run(["export", "s"])).out).toContain(`parent=00-${turn!.traceId}-${turn!.spanId}-01.`);
+    delete skein.env["OTEL_EXPORTER_OTLP_ENDPOINT"];
+    await skein.run(["run", "print it", "--session", "without", ...model]);
+    expect((await skein.run(["export", "without"])).out).toContain("parent=.");
+    await Promise.all([collector.stop(), printing.stop()]);
   });
 
   test("contents are sent only if the user asks for them", async () => {
