@@ -83,8 +83,11 @@ async function send(deps: FleetCommandDeps, request: FleetRunRequest): Promise<S
   const { fleet, api, files } = deps;
   const { session, directory, turn, owner, needs, priority, startAfter } = request;
   queueOf(needs); // throws for a label that can't be one, before anything is stored
-  const leftOut = await storeFiles(deps, request);
-  const { project, head } = await projectState(files, directory);
+  const earlier = await runOf(fleet.db, session.id);
+  const state = await projectState(files, directory);
+  // The files of an earlier run are those of its last checkpoint, on whichever machine.
+  const { project, head, leftOut } = earlier ?? { ...state, leftOut: await storeFiles(deps, request) };
+  const afterSeq = (await fleet.db.row<{ seq: number }>("select seq from skein.sessions where id = $1::text", session.id))?.seq ?? 0;
   await api.turn.queue({ ...turn, session: session.id });
   const run = await submitRun(fleet.db, await fleet.boss(), {
     session: session.id,
@@ -98,7 +101,7 @@ async function send(deps: FleetCommandDeps, request: FleetRunRequest): Promise<S
     startAfter,
   });
   await fleet.db.raw(`notify ${runsChannel}`);
-  return { run, leftOut };
+  return { run, leftOut: earlier === null ? leftOut : [], afterSeq, isContinued: earlier !== null };
 }
 
 async function work(deps: FleetCommandDeps, { slots, labels, onReady, onStop, log }: WorkerOptions): Promise<void> {

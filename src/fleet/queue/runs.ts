@@ -90,6 +90,9 @@ async function sendJob(boss: PgBoss, tx: Bun.TransactionSQL, { id, queue, owner,
 /** One at a time counts the running runs of each owner, so that no cap is exceeded. */
 const claimLock = "select pg_advisory_xact_lock(hashtext('skein.claim'))";
 
+const waitingRun = `select 1 as some from skein.runs
+  where state = 'waiting' and queue in (select json_array_elements_text($1::text::json)) limit 1`;
+
 export type Claim = { run: Run; isTakeOver: boolean };
 
 /** Takes the next run of these queues for a worker. Null if none may start now. */
@@ -98,6 +101,9 @@ export async function claimRun(
   boss: PgBoss,
   { worker, queues }: { worker: string; queues: readonly string[] },
 ): Promise<Claim | null> {
+  // Most polls of an idle worker find nothing, and must not wait for the lock.
+  const [some] = await db.raw(waitingRun, [JSON.stringify(queues)]);
+  if (some === undefined) return null;
   return db.begin(async (tx) => {
     await tx.unsafe(claimLock);
     const full = await ownersAtCap(tx);

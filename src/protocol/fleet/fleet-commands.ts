@@ -35,7 +35,14 @@ export type FleetRunRequest = {
 };
 
 /** `leftOut` are files that are too large to travel. */
-export type SentRun = { run: string; leftOut: string[] };
+export type SentRun = {
+  run: string;
+  leftOut: string[];
+  /** The last event of the session before the run; 0 for a new session. */
+  afterSeq: number;
+  /** Whether the session was in the fleet before: its files are those of its last checkpoint. */
+  isContinued: boolean;
+};
 
 export type WorkerRole = {
   /** How many runs it takes at once. */

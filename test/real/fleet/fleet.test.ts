@@ -99,6 +99,12 @@ test("a run survives the death of its worker, is watched from a third machine an
   expect(git(person.project, "for-each-ref").replace(/^.*refs\/skein\/.*\n/m, "")).toBe(before.refs);
   expect(readFileSync(join(person.project, "ignored"), "utf8")).toBe("stays\n");
 
+  await model.setScript({ steps: [], final: "continued" });
+  const continued = await person.run(["run", "--fleet", "--resume", session, "and now?"]);
+  expect([continued.code, continued.out]).toEqual([0, "continued\n"]);
+  expect(continued.err).toContain("continues with the files of its last run");
+  expect((await person.run(["fleet", "pull", session, "--json"])).json()).toMatchObject({ files: 1 });
+
   other.kill("SIGTERM");
   expect(await other.exited).toBe(0);
   expect((await status()).workers.filter(({ slots }) => slots === 1)).toEqual([]);

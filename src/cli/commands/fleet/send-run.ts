@@ -23,7 +23,7 @@ export function checkFleetFlags(flags: FlagValues): void {
     return;
   }
   const others = ["ephemeral", "queue", "continue", "resume", "fork", "at", "plan", "worktree", "transcript-dir", "output-file"];
-  const other = others.find((name) => flags[name] !== undefined);
+  const other = others.find((name) => flags[name] !== undefined && !(name === "resume" && typeof flags[name] === "string"));
   if (other !== undefined) throw new Fault("usage", `--fleet and --${other} exclude each other`);
   readPriority(flags);
 }
@@ -59,14 +59,18 @@ export function fleetRequest(
 }
 
 /** Sends the run. Returns its commands, to follow it. */
-export async function sendToFleet(ctx: CommandContext, request: FleetRunRequest): Promise<{ fleet: FleetCommands; run: string }> {
+export async function sendToFleet(
+  ctx: CommandContext,
+  request: FleetRunRequest,
+): Promise<{ fleet: FleetCommands; run: string; afterSeq: number }> {
   const fleet = await ctx.fleet();
-  const { run, leftOut } = await fleet.send(request);
+  const { run, leftOut, afterSeq, isContinued } = await fleet.send(request);
+  if (isContinued) ctx.err.write("skein: continues with the files of its last run; changes made here since then do not travel\n");
   if (leftOut.length > 0) {
     const names = leftOut.slice(0, 5).map(stripControls).join(", ");
     ctx.err.write(`skein: too large to travel, so the worker does not have them: ${names}${leftOut.length > 5 ? ", ..." : ""}\n`);
   }
-  return { fleet, run };
+  return { fleet, run, afterSeq };
 }
 
 /** Prints how to find the run. */

@@ -93,7 +93,7 @@ export async function startTask(args: Args, ctx: CommandContext, { change, follo
     watch: api.turn.watch,
     tools: toolNames({ ...narrowedTurn, canAsk: turn.asks.how !== "none" }),
   });
-  const events = sent === null ? api.turn.start(request) : sent.fleet.follow(session.id, 0);
+  const events = sent === null ? api.turn.start(request) : sent.fleet.follow(session.id, sent.afterSeq);
   let stopSignal: "SIGINT" | "SIGTERM" | null = null;
   ctx.onStop((signal) => {
     stopSignal = signal;
