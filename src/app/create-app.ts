@@ -34,13 +34,11 @@ import { openStore } from "../store/sqlite/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
 import { automaticAgent, chooseDefaultAgent, modelOptions } from "./agents/default-agent.ts";
 import { configuredEntries, createExternalAgents } from "./agents/external-agents.ts";
-import { createTeamDirectories } from "./agents/team-directories.ts";
 import { createApiMethods } from "./api-methods.ts";
 import { createAppContext, loadRoles, programSearch, type AppContext, type AppOptions } from "./app-context.ts";
 import { createExecutors, type ExecutorProvider } from "./executors/executors.ts";
 import { mergeApis } from "./fleet/merge-apis.ts";
 import { requireFleetUrl } from "./fleet/require-fleet-url.ts";
-import { createFileFinder } from "./find-files.ts";
 import { createHooks } from "./hooks/create-hooks.ts";
 import type { TraceSpool } from "./traces/trace-spool.ts";
 import type { Turn } from "../protocol/tree/turn.ts";
@@ -91,7 +89,7 @@ export function createApp(options: AppOptions): Api {
     ...plannerPort(ctx),
     ...projectStatePorts(ctx, currentSessions),
     ...transcriptPorts(ctx, executors.tier),
-    listFiles: createFileFinder(ctx, executors.git),
+    listFiles: createFileList(ctx, executors.git),
     warn: options.warn,
     ...(hooks === null ? {} : { runHook: hooks.run }),
     ...(traces === null ? {} : { traceTurn: traces.add, traceEnv: traces.envOf }),
@@ -112,6 +110,12 @@ export function createApp(options: AppOptions): Api {
   const { openFleetApi } = options;
   if (openFleetApi === undefined || options.ephemeral || ctx.config.values.fleetUrl === null) return api;
   return mergeApis({ local: api, fleet: openFleetApi, warn: options.warn });
+}
+
+/** Loaded at its first use: a run completes no file names. */
+function createFileList(ctx: AppContext, git: GitRunner): EngineDeps["listFiles"] {
+  const finder = lazy(async () => ({ find: (await import("./find-files.ts")).createFileFinder(ctx, git) }));
+  return finder.find;
 }
 
 function plannerPort({ config: { values } }: AppContext): Pick<EngineDeps, "planner"> {
@@ -274,8 +278,9 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     requireAgent,
   });
   const race = raceAgent({ enforced, requireAgent });
+  const teams = lazy<TeamDirectories>(async () => (await import("./agents/team-directories.ts")).createTeamDirectories(worktrees));
   const external = createExternalAgents(ctx, { executors, limits }, configuredAgents);
-  return { agents: [native, shell, group, team, race, ...external], teams: createTeamDirectories(worktrees), worktrees };
+  return { agents: [native, shell, group, team, race, ...external], teams, worktrees };
 }
 
 /** The user's variables that tools may see. */

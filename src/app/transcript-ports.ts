@@ -10,7 +10,7 @@ import type { AgentTranscripts } from "../protocol/transcripts/agent-transcript.
 import { makeDirectorySafely, openSafely, readChunks, replaceSafely, writeAll } from "../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { Session } from "../protocol/tree/turn.ts";
-import { transcriptPath } from "../store/transcript.ts";
+import { transcriptPath } from "../store/transcript-path.ts";
 import type { AppContext } from "./app-context.ts";
 import type { ExecutorProvider } from "./executors/executors.ts";
 

@@ -1,7 +1,6 @@
 // Stores what vendors report about their limits in a small file of the state directory, for `usage --limits` and for the choice
 // of the next agent at a limit. The file is only a convenience: a broken one counts as empty, and it never has a key.
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { replaceFile } from "../kit/files/replace-file.ts";
 import { readRegularFile } from "../kit/files/safe-file.ts";
 import { isRecord } from "../kit/text/json.ts";
@@ -10,6 +9,7 @@ import type { Endpoint } from "../models/model.ts";
 import type { TurnError } from "../protocol/api/error.ts";
 import { isLimitError } from "../protocol/limits/at-limit.ts";
 import type { KnownLimit, LimitWindow } from "../protocol/limits/limit-window.ts";
+import { limitsFile } from "./limit-port.ts";
 
 const maxEntries = 50;
 /** A smaller change of a window's use is not written. */
@@ -20,7 +20,7 @@ export type VendorLimits = ReturnType<typeof createVendorLimits>;
 
 /** `now` is the time of day; tests replace it. */
 export function createVendorLimits(stateDir: string, now: () => number = Date.now) {
-  const path = join(stateDir, "limits.json");
+  const path = limitsFile(stateDir);
   /** The windows that this process wrote last, so that most answers need no file access. */
   const written = new Map<string, LimitWindow[]>();
   const save = (entry: KnownLimit): void => {

@@ -1,6 +1,7 @@
 // Implements the Api on top of the store and the agents. Only the engine writes to the store and publishes events.
 import type { TurnError } from "../protocol/api/error.ts";
 import type { Clock } from "../kit/flow/clock.ts";
+import { cancellable } from "../kit/flow/cancellable.ts";
 import { lazy } from "../kit/flow/lazy.ts";
 import type { Api } from "../protocol/api/api.ts";
 import { protocolVersion, type PendingTurn } from "../protocol/api/control.ts";
@@ -8,6 +9,7 @@ import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-cha
 import type { AgentTranscripts } from "../protocol/transcripts/agent-transcript.ts";
 import type { CommitLog, CommitNotes } from "../protocol/tree/history.ts";
 import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/tree/import.ts";
+import type { Event } from "../protocol/tree/event.ts";
 import type { Turn } from "../protocol/tree/turn.ts";
 import type { HookEvent } from "../protocol/hooks/hook-event.ts";
 import type { EnclosingSession } from "../protocol/api/policy.ts";
@@ -18,16 +20,14 @@ import { bareTurn } from "../protocol/api/turn-options.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import type { SessionWorktrees } from "../protocol/worktree/ports.ts";
 import type { Store } from "../store/store.ts";
-import { steer, takeBack } from "./control/steer.ts";
-import { callOwner } from "./control/owner.ts";
-import { watchSession } from "./control/watch.ts";
 import type { RunningTurns } from "./turn/running-turns.ts";
 import { checkTurn } from "./turn/run-turn.ts";
 import { createTurnStarter } from "./turn/start-turns.ts";
 import { createRoleMethods } from "./turn/roles.ts";
 import { currentSession, findSession, openSession, useSession } from "./turn/open-session.ts";
 import { interruptedTurns } from "./record/recover.ts";
-import { createUpkeep, purgeExpired, type RetentionPort } from "./upkeep/retention.ts";
+import { createUpkeep } from "./upkeep/daily-upkeep.ts";
+import type { RetentionPort } from "./upkeep/retention.ts";
 
 export type EngineDeps = {
   /** Opened on first use. */
@@ -158,6 +158,8 @@ const load = {
   graft: () => import("./tree/graft.ts"),
   files: () => import("./files/files-methods.ts"),
   asks: () => import("./control/asks.ts"),
+  owner: () => import("./control/owner.ts"),
+  steer: () => import("./control/steer.ts"),
   pause: () => import("./control/pause.ts"),
   pending: () => import("./pending/pending-turns.ts"),
 };
@@ -185,9 +187,9 @@ export function createEngine(deps: EngineDeps): Api {
       withdraw: async (params) => (await load.pending()).withdrawTurn(deps, params),
       cancel: (params) => cancelTurn(deps, params),
       kill: async ({ session, ...options }) => (await import("./control/kill.ts")).killTurn(deps, session, options),
-      watch: (params) => watchSession(deps, params),
-      steer: (params) => steer(deps, params),
-      takeBack: (params) => takeBack(deps, params),
+      watch: (params) => cancellable((signal) => watchSession(deps, params, signal)),
+      steer: async (params) => (await load.steer()).steer(deps, params),
+      takeBack: async (params) => (await load.steer()).takeBack(deps, params),
       pause: async ({ session, force }) => (await load.pause()).pauseTurn(deps, session, { force }),
       resume: async ({ session }) => (await load.pause()).resumeTurn(deps, session),
       list: async ({ endedSince }) => (deps.hasStore() ? (await load.readTree()).listTurns(await deps.store(), endedSince) : []),
@@ -227,7 +229,7 @@ export function createEngine(deps: EngineDeps): Api {
       restore: async (params) => (await load.tree()).restore(deps, params),
       purge: async ({ session, olderThanMs, dryRun }) =>
         session === null
-          ? purgeExpired(deps, { olderThanMs, dryRun })
+          ? (await import("./upkeep/retention.ts")).purgeExpired(deps, { olderThanMs, dryRun })
           : (await deps.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
       current: ({ directory }) => currentSession(deps, deps.projectOf(directory)),
       use: (params) => useSession(deps, params),
@@ -240,6 +242,10 @@ export function createEngine(deps: EngineDeps): Api {
     store: { verify: async (params) => (await deps.store()).verify(params) },
     close: (how = "stop") => (closing ??= close(how)),
   };
+}
+
+async function* watchSession(deps: EngineDeps, params: Parameters<Api["turn"]["watch"]>[0], signal: AbortSignal): AsyncGenerator<Event> {
+  yield* (await import("./control/watch.ts")).streamEvents(deps, params, signal);
 }
 
 function usageMethods(deps: EngineDeps): Api["usage"] {
@@ -296,7 +302,9 @@ function treeMethods(deps: EngineDeps) {
 
 async function cancelTurn(deps: EngineDeps, { session, mayContinue = false }: Parameters<Api["turn"]["cancel"]>[0]): Promise<void> {
   if (deps.running.stop(session, { mayContinue })) return;
-  await callOwner(deps, session, {
+  await (
+    await load.owner()
+  ).callOwner(deps, session, {
     local: () => {},
     remote: (api) => api.turn.cancel({ session }),
     idle: () => stopWaiting(deps, session),

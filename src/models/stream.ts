@@ -4,19 +4,7 @@ import type { Clock } from "../kit/flow/clock.ts";
 import type { PauseGate } from "../kit/flow/pause-gate.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import { zeroUsage, type Usage } from "../protocol/tree/usage.ts";
-import { readVendorError } from "./error-response.ts";
-import {
-  brokenFailure,
-  cancelledFailure,
-  classify,
-  droppedFailure,
-  emptyFailure,
-  type Failure,
-  networkFailure,
-  stalledFailure,
-  type RequestTarget,
-  retryTooLate,
-} from "./failure.ts";
+import type { Failure, RequestTarget } from "./failure.ts";
 import { IdleCollection } from "../kit/process/idle-collection.ts";
 import { IdleTimeout } from "./idle-timeout.ts";
 import type { Endpoint, ModelEvent, ModelRequest, ServerEvent, Wire, WireEvent, WireName, WireReader } from "./model.ts";
@@ -62,6 +50,9 @@ export type BindOptions = {
   /** Called with the headers of every answer. */
   onHeaders?: (endpoint: Endpoint, headers: Headers) => void;
 };
+
+/** Most answers are no failure, so this is loaded with the first one. */
+const loadFailures = () => import("./failure.ts");
 
 type UnboundRequest = Omit<ModelRequest, "model" | "effort" | "temperature">;
 
@@ -121,29 +112,34 @@ function smallerLimit(a: number | null, b: number | null): number | null {
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 type Delta = Exclude<WireEvent, { type: "failed" }>;
+type Failures = Awaited<ReturnType<typeof loadFailures>>;
 type FailedAttempt = { failure: Failure; parts: Done["parts"]; usage: Done["usage"]; hadContent: boolean };
 
 export async function* streamModel(request: ModelRequest, endpoint: Endpoint, options: StreamOptions): AsyncGenerator<ModelEvent, void> {
   const target: RequestTarget = { endpoint, model: request.model };
   const budget: RetryBudget = { remainingMs: options.retry.maxWaitMs, retries: 0, hasRetriedOnce: false };
-  const cancelled = { type: "failed", error: cancelledFailure().error, parts: [], usage: zeroUsage } satisfies ModelEvent;
   for (;;) {
     yield* waitForRate(endpoint.vendor, options);
-    if (options.signal.aborted) return yield cancelled;
+    if (options.signal.aborted) return yield cancelledAnswer();
     const outcome = yield* tryOnce(request, target, options);
     if ("type" in outcome) return yield outcome;
     const { failure, parts, usage, hadContent } = outcome;
     const waitMs = hadContent ? "no" : nextWait(failure, budget, options.retry.attempts);
     if (typeof waitMs !== "number") {
-      const error = waitMs === "too-long" ? retryTooLate(failure, failure.retryAfterMs ?? 0) : failure.error;
+      const error = waitMs === "too-long" ? (await loadFailures()).retryTooLate(failure, failure.retryAfterMs ?? 0) : failure.error;
       return yield { type: "failed", error, parts, usage };
     }
     budget.remainingMs -= waitMs;
     budget.retries += 1;
     yield { type: "retry", attempt: budget.retries, waitMs, error: failure.error };
     await sleep(waitMs, options.signal);
-    if (options.signal.aborted) return yield cancelled;
+    if (options.signal.aborted) return yield cancelledAnswer();
   }
+}
+
+async function cancelledAnswer(): Promise<ModelEvent> {
+  const { error } = (await loadFailures()).cancelledFailure();
+  return { type: "failed", error, parts: [], usage: zeroUsage };
 }
 
 /** A shorter wait is not reported. */
@@ -180,35 +176,39 @@ async function* tryOnce(request: ModelRequest, target: RequestTarget, options: S
   const timeout = new IdleTimeout(options.signal, options);
   let reader: WireReader | null = null;
   let hadContent = false;
-  const fail = (failure: Failure): FailedAttempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: zeroUsage }) });
+  const fail = async (failureOf: (failures: Failures) => Failure): Promise<FailedAttempt> => {
+    const failure = failureOf(await loadFailures());
+    return { failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: zeroUsage }) };
+  };
   try {
     const wire = await (options.loadWire ?? loadWire)(target.endpoint.wire);
     const sent = send(wire, request, target.endpoint, { fetch: options.fetch, signal: timeout.signal });
     const response = await timeout.limit(sent.finally(idleCollection.begin()));
     options.onHeaders?.(response.headers);
     const failure = await timeout.limit(readFailure(response, target));
-    if (failure) return fail(failure);
+    if (failure) return await fail(() => failure);
     reader = wire.reader(request.model);
     for await (const events of read(response, reader, timeout)) {
       for (const event of events) {
-        if (event.type === "failed") return fail(classify(event.problem, target));
+        if (event.type === "failed") return await fail(({ classify }) => classify(event.problem, target));
         hadContent = true;
         yield event;
       }
       if (reader.ended()) break;
     }
     const message = reader.finish();
-    if (!message) return fail(droppedFailure(target));
-    if (message.parts.length === 0 && message.stop === "end") return fail(emptyFailure(target));
+    if (!message) return await fail(({ droppedFailure }) => droppedFailure(target));
+    if (message.parts.length === 0 && message.stop === "end") return await fail(({ emptyFailure }) => emptyFailure(target));
     return { type: "done", ...message };
   } catch (error) {
-    if (options.signal.aborted) return fail(cancelledFailure());
+    if (options.signal.aborted) return fail(({ cancelledFailure }) => cancelledFailure());
     // Some servers never close the connection after the answer, or reset it. The answer is complete nevertheless.
     const message = hadContent ? reader?.finish() : null;
     if (message) return { type: "done", ...message };
-    if (timeout.hasFired) return fail(stalledFailure(options.idleMs ?? 0, target));
+    if (timeout.hasFired) return fail(({ stalledFailure }) => stalledFailure(options.idleMs ?? 0, target));
     // Errors of the network have a code. Any other error is a bug of skein or of a wire.
-    return fail(error instanceof Error && "code" in error ? networkFailure(error, target) : brokenFailure(messageOf(error), target));
+    const isOfNetwork = error instanceof Error && "code" in error;
+    return fail((failures) => (isOfNetwork ? failures.networkFailure(error, target) : failures.brokenFailure(messageOf(error), target)));
   }
 }
 
@@ -241,6 +241,7 @@ function send(wire: Wire, request: ModelRequest, endpoint: Endpoint, options: Se
 async function readFailure(response: Response, target: RequestTarget): Promise<Failure | null> {
   const type = response.headers.get("content-type") ?? "";
   if (response.ok && !/^(application\/json|text\/html)/.test(type)) return null;
+  const [{ readVendorError }, { brokenFailure, classify }] = await Promise.all([import("./error-response.ts"), loadFailures()]);
   const problem = await readVendorError(response);
   if (!response.ok || problem.status !== null || problem.code !== "") {
     const failure = classify(problem, target);

@@ -6,7 +6,8 @@ import type { Node } from "../protocol/tree/node.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { sampleNodes, newSession } from "./fixtures/samples.ts";
 import { readTranscript } from "./fixtures/read-transcript.ts";
-import { catchUp, Transcript, transcriptPath } from "./transcript.ts";
+import { catchUp, Transcript } from "./transcript.ts";
+import { transcriptPath } from "./transcript-path.ts";
 import { toTranscriptLines } from "../protocol/json/transcript-lines.ts";
 
 let root = "";

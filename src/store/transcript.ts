@@ -8,7 +8,7 @@ import { makeDirectorySafely, openSafely, readChunks, writeAll } from "../kit/fi
 import { readLines } from "../kit/text/line-splitter.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { gitignoreTexts } from "../protocol/tree/skein-directory.ts";
-import { type Node, shortId } from "../protocol/tree/node.ts";
+import type { Node } from "../protocol/tree/node.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { errorCode } from "./sqlite/faults.ts";
 import { providerOf, toTranscriptHeader, toTranscriptLines, type TranscriptLine } from "../protocol/json/transcript-lines.ts";
@@ -64,12 +64,6 @@ export class Transcript {
       throw error;
     }
   }
-}
-
-/** `<YYYY-MM-DD-HH-MM-SS>-<short id>.jsonl`, in UTC. */
-export function transcriptPath(directory: string, session: Pick<Session, "id" | "createdAt">): string {
-  const stamp = new Date(session.createdAt).toISOString().slice(0, 19).replaceAll(/[T:]/g, "-");
-  return join(directory, `${stamp}-${shortId(session.id)}.jsonl`);
 }
 
 /** Appends the missing lines of the session's nodes, oldest first. Returns the number of lines. */

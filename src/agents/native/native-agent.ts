@@ -20,17 +20,15 @@ import type { Limits } from "../../protocol/api/turn-options.ts";
 import { callsOf, textOf, type NewNode } from "../../protocol/tree/node.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
-import { compact, needsCompaction } from "./request/compact.ts";
 import { createMessageRenderer } from "./request/messages.ts";
 import { preview, buildSystemPrompt, surroundingsOf } from "./request/preview.ts";
-import { estimateRequest, stepLimitError } from "./request/request-size.ts";
+import { estimateRequest, needsCompaction, stepLimitError } from "./request/request-size.ts";
 import { needsInputError } from "./tools/ask-user.ts";
-import { runCalls, withDistinctIds } from "./tools/call-tool.ts";
 import { offeredTools } from "./tools/offered-tools.ts";
 import type { SpawnTargets } from "./tools/spawn-session.ts";
 import { teamTools } from "./tools/team-tools.ts";
 import { answerTooLong, endOf, noAnswer, refusal, repeatedInvalidCalls, schemaViolation } from "./turn-errors.ts";
-import { addNode, agentNode, priceUsage, type LoopState } from "./turn-state.ts";
+import { addNode, agentNode, priceUsage, withDistinctIds, type LoopState } from "./turn-state.ts";
 
 /** A model with its endpoint, key and prices, from the configuration. */
 export type ConfiguredModel = {
@@ -63,6 +61,10 @@ export type NativeAgentDeps = {
   /** Called for a turn with servers. Starts nothing. */
   openServers: (turn: TurnInput) => TurnServers;
 };
+
+// The first request needs neither.
+const loadCalls = () => import("./tools/call-tool.ts");
+const loadCompaction = () => import("./request/compact.ts");
 
 const maxInvalidRounds = 3;
 const maxContinuations = 2;
@@ -173,6 +175,7 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
     const calls = callsOf(answer.node);
     if (calls.length > 0) {
       partialAnswer = "";
+      const { runCalls } = await loadCalls();
       const { allInvalid, openQuestions } = yield* runCalls(state, calls);
       if (openQuestions.length > 0) return yield end(needsInputError(openQuestions));
       invalidRounds = allInvalid ? invalidRounds + 1 : 0;
@@ -213,6 +216,7 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
 
 /** A turn that only summarises, because the user asked for it. */
 async function* runCompaction(state: LoopState): AsyncGenerator<AgentEvent> {
+  const { compact } = await loadCompaction();
   const error = yield* compact(state, "request");
   yield error === null ? { type: "end", end: { status: "ok", answer: "" } } : end(error);
 }
@@ -221,7 +225,7 @@ async function* runCompaction(state: LoopState): AsyncGenerator<AgentEvent> {
 async function* reserveRequest(state: LoopState, isTooLong: boolean): AsyncGenerator<AgentEvent, TurnError | SettleReservation> {
   const limitError = stepLimitError(state.steps, state.input.limits);
   if (limitError !== null) return limitError;
-  const error = isTooLong || (await needsCompaction(state)) ? yield* compact(state) : null;
+  const error = isTooLong || (await needsCompaction(state)) ? yield* (await loadCompaction()).compact(state) : null;
   return error ?? state.context.reserve(await estimateRequest(state));
 }
 
@@ -285,10 +289,11 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
 }
 
 /**
- * Starts the executor while the arguments of a call arrive, because setting up a sandbox takes some milliseconds. An answer
+ * Loads the code of tool calls, and starts the executor, while the arguments of a call arrive, because setting up a sandbox takes some milliseconds. An answer
  * without calls needs none.
  */
 function prepareTool({ deps, input }: LoopState, name: string): void {
+  void loadCalls();
   if (!Object.hasOwn(executorTools, name)) return;
   try {
     deps.executor(input);

@@ -2,7 +2,7 @@
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { KeptRequest, Message } from "../../models/model.ts";
 import { Fault } from "../../protocol/api/error.ts";
-import type { NewNode, Node } from "../../protocol/tree/node.ts";
+import type { NewNode, Node, Part } from "../../protocol/tree/node.ts";
 import type { AgentEvent, ToolDefinition, TurnContext, TurnInput, TurnServers } from "../../protocol/api/ports.ts";
 import type { Spent, Usage } from "../../protocol/tree/usage.ts";
 import type { ConfiguredModel, NativeAgentDeps } from "./native-agent.ts";
@@ -28,6 +28,18 @@ export type LoopState = {
   /** Usage of failed requests that left no node. */
   unrecorded: Spent;
 };
+
+/** Some servers use one id for all calls of a message. Each call needs its own id, or a result would be lost. */
+export function withDistinctIds(parts: Part[]): Part[] {
+  const usedIds = new Set<string>();
+  return parts.map((part) => {
+    if (part.kind !== "call") return part;
+    let id = part.id;
+    for (let n = 2; usedIds.has(id); n++) id = `${part.id}-${n}`;
+    usedIds.add(id);
+    return id === part.id ? part : { ...part, id };
+  });
+}
 
 export async function priceUsage({ model }: LoopState, usage: Usage): Promise<Spent> {
   return { usage, costUsd: await model.price(usage) };

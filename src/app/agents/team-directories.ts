@@ -34,18 +34,18 @@ export function createTeamDirectories(worktrees: Pick<Worktrees, "planMerge" | "
     return id;
   };
   return {
-    isKept: (project, team) => statSync(teamPaths(project, team).root, { throwIfNoEntry: false })?.isDirectory() === true,
-    directory: (project, team) => teamPaths(project, team).root,
+    isKept: async (project, team) => statSync(teamPaths(project, team).root, { throwIfNoEntry: false })?.isDirectory() === true,
+    directory: async (project, team) => teamPaths(project, team).root,
     async diff(project, team, { base, work }) {
       const repository = teamRepository(teamPaths(project, team.id), project);
       const { now, merged, conflicts, changes, guarded } = await worktrees.planMerge(repository, base, work);
       const patch = conflicts.length > 0 ? await worktrees.patch(repository, base, work) : await worktrees.patch(repository, now, merged);
       return { base, work, conflicts, changes, guarded, patch };
     },
-    post: (project, team, message) => drop(join(mailDirectory(teamPaths(project, team), personAddress), "outbox"), message),
-    requestMember: (project, team, member) => void drop(addedMembersDirectory(teamPaths(project, team)), toJsonCase(member)),
-    all: (project) => directoriesIn(project).map((name) => directoryOf(teamPaths(project, name), name)),
-    remove(project, team) {
+    post: async (project, team, message) => drop(join(mailDirectory(teamPaths(project, team), personAddress), "outbox"), message),
+    requestMember: async (project, team, member) => void drop(addedMembersDirectory(teamPaths(project, team)), toJsonCase(member)),
+    all: async (project) => directoriesIn(project).map((name) => directoryOf(teamPaths(project, name), name)),
+    async remove(project, team) {
       const { root } = teamPaths(project, team);
       removeSafely(root);
       return root;

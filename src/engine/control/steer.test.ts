@@ -10,8 +10,10 @@ const steerable = { ...turn, steerable: true };
 describe("a message to a running turn", () => {
   test("a message to a running turn reaches the agent once, at its next step, and is stored as a user node", async () => {
     const delivered: string[][] = [];
+    const sent = Promise.withResolvers<void>();
     const { api, session, store } = await createTestEngine(async function* (_input, context) {
       yield node(text("first step"));
+      await sent.promise;
       for (let step = 2; step <= 3; step++) {
         delivered.push((await context.takeInput()).map(textOf));
         yield node(text(`step ${step}`));
@@ -21,8 +23,9 @@ describe("a message to a running turn", () => {
     const events = [];
     for await (const event of api.turn.start({ ...steerable, session: session.id })) {
       events.push(event);
-      if (event.type === "node.added" && textOf(event.node) === "first step")
-        for (const message of ["look left", "look right"]) await api.turn.steer({ session: session.id, text: message });
+      if (event.type !== "node.added" || textOf(event.node) !== "first step") continue;
+      for (const message of ["look left", "look right"]) await api.turn.steer({ session: session.id, text: message });
+      sent.resolve();
     }
     expect(delivered.flat()).toEqual(["look left", "look right"]);
     const { tip } = (await store.session(session.id)) ?? { tip: null };

@@ -4,7 +4,7 @@ import { messageOf } from "../../protocol/api/error.ts";
 import type { Node } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { Store } from "../../store/store.ts";
-import { catchUp, Transcript } from "../../store/transcript.ts";
+import type { Transcript } from "../../store/transcript.ts";
 import type { EngineDeps } from "../engine.ts";
 
 /** The transcript of a turn. Nodes that come before it is open are written when it opens. */
@@ -93,6 +93,7 @@ export async function openTranscript(deps: EngineDeps, store: Store, session: Se
 }
 
 async function openAt(store: Store, session: Session, path: string): Promise<Transcript> {
+  const { catchUp, Transcript } = await import("../../store/transcript.ts");
   const transcript = Transcript.open(path, session);
   try {
     const { last } = transcript;

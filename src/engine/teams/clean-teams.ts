@@ -30,7 +30,7 @@ export async function cleanTeams(deps: EngineDeps, params: TeamCleanParams): Pro
     if (reason !== null) report.skipped.push({ id, name, reason });
     else
       try {
-        const directory = dryRun ? deps.teams.directory(project, id) : deps.teams.remove(project, id);
+        const directory = await (dryRun ? deps.teams.directory(project, id) : deps.teams.remove(project, id));
         report.teams.push({ id, name, directory, isPurged });
       } catch (error) {
         report.problems.push(`${shortId(id)}: ${messageOf(error)}`);
@@ -41,22 +41,25 @@ export async function cleanTeams(deps: EngineDeps, params: TeamCleanParams): Pro
 
 async function teamsToClean(deps: EngineDeps, { session, project }: TeamCleanParams): Promise<TeamToClean[]> {
   const purged = project === null ? [] : await purgedTeams(deps, project);
-  if (session === null) return [...(await findTeams(deps, project, maxTeams)).flatMap((team) => withDirectory(deps, team)), ...purged];
+  if (session === null) {
+    const found = await findTeams(deps, project, maxTeams);
+    return [...(await Promise.all(found.map((team) => withDirectory(deps, team)))).flat(), ...purged];
+  }
   const requested = purged.filter(({ id }) => id === session || shortId(id) === session);
   return requested.length > 0 ? requested : withDirectory(deps, await findTeam(deps, session));
 }
 
 /** Empty if the team's directory no longer exists. */
-function withDirectory(deps: EngineDeps, { info: { session, turn, state }, team }: FoundTeam): TeamToClean[] {
+async function withDirectory(deps: EngineDeps, { info: { session, turn, state }, team }: FoundTeam): Promise<TeamToClean[]> {
   const { id, name, project } = session;
-  if (!deps.teams.isKept(project, id)) return [];
+  if (!(await deps.teams.isKept(project, id))) return [];
   const idleSince = turn.endedAt ?? Date.now();
   return [{ id, name, project, idleSince, isAtWork: isActive(state), unmerged: unmergedWork(team), isPurged: false }];
 }
 
 /** Team directories without a session in this store. A process with another store may still lead such a team. */
 async function purgedTeams(deps: EngineDeps, project: string): Promise<TeamToClean[]> {
-  const directories = deps.teams.all(project);
+  const directories = await deps.teams.all(project);
   const isPurged = await Promise.all(directories.map(async ({ id }) => !(await hasSession(deps, id))));
   return directories.filter((_, index) => isPurged[index]).map((directory) => purgedTeam(directory, project));
 }

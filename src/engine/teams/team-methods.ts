@@ -53,7 +53,7 @@ async function readCommon(deps: EngineDeps, { info, team }: FoundTeam) {
     state: teamState(team, info),
     spent: [...turns, ...subSessions.map(({ spent }) => spent)].reduce<Spent>(addSpent, zeroSpent),
     merge: mergeState(team),
-    isKept: deps.teams.isKept(session.project, session.id),
+    isKept: await deps.teams.isKept(session.project, session.id),
   };
   return { common, subSessions };
 }
@@ -89,12 +89,12 @@ async function diffOf(deps: EngineDeps, { info: { session }, team }: FoundTeam) 
     throw new Fault("usage", "the team has no work to merge", {
       hint: `skein team status ${shortId(session.id)} shows its work`,
     });
-  requireDirectory(deps, session);
+  await requireDirectory(deps, session);
   return { session: session.id, ...(await deps.teams.diff(session.project, team, { base: team.base, work })) };
 }
 
-function requireDirectory(deps: EngineDeps, { id, project }: Session): void {
-  if (deps.teams.isKept(project, id)) return;
+async function requireDirectory(deps: EngineDeps, { id, project }: Session): Promise<void> {
+  if (await deps.teams.isKept(project, id)) return;
   throw new Fault("usage", `the directory of team ${shortId(id)} was removed`, {
     hint: "its conversations still exist: skein show",
   });
@@ -104,7 +104,7 @@ async function postMessage(deps: EngineDeps, { session: idOrName, ...message }: 
   const { info, team } = await findTeam(deps, idOrName);
   const { id, project } = info.session;
   if (team.end?.event === "session_completed") throw new Fault("usage", "the team has finished, so no member reads messages");
-  requireDirectory(deps, info.session);
+  await requireDirectory(deps, info.session);
   const { replyTo: reply_to, requiresResponse: requires_response, ...sameNames } = message;
   const mail = { ...sameNames, reply_to, requires_response };
   const parsed = parseMailValue(mail);
@@ -116,17 +116,17 @@ async function postMessage(deps: EngineDeps, { session: idOrName, ...message }: 
     throw new Fault("usage", `the message would reach no member: ${undelivered.map(({ to, reason }) => `${to}: ${reason}`).join("; ")}`, {
       hint: `the members are ${members.map(({ key }) => key).join(", ")}`,
     });
-  const posted = deps.teams.post(project, id, mail);
+  const posted = await deps.teams.post(project, id, mail);
   return { id: posted, reaches: delivered, misses: undelivered, when: isActive(info.state) ? "now" : "resumed" };
 }
 
 async function addMember(deps: EngineDeps, { session: idOrName, member }: TeamAddParams): Promise<TeamAddResult> {
   const { info, team } = await findTeam(deps, idOrName);
   const { id, project } = info.session;
-  requireDirectory(deps, info.session);
+  await requireDirectory(deps, info.session);
   const { roles } = await deps.roles(project);
   const problems = findPlanProblems([{ name: "added", goal: "", members: [member] }], planConstraints(team, roles));
   if (problems.length > 0) throw new Fault("usage", `the member can't be added: ${problems.join("; ")}`);
-  deps.teams.requestMember(project, id, member);
+  await deps.teams.requestMember(project, id, member);
   return { key: member.key, when: isActive(info.state) ? "next" : "resumed" };
 }

@@ -3,14 +3,18 @@ import { Fault } from "../../protocol/api/error.ts";
 import type { AgentEvent } from "../../protocol/api/ports.ts";
 import type { Turn, TurnCheck, TurnEnd } from "../../protocol/tree/turn.ts";
 import type { Store } from "../../store/store.ts";
-import { checkFailure, checkWork, readCheckOutput, repairPrompt } from "../checks/check-turn.ts";
+import type * as checks from "../checks/check-turn.ts";
 import type { TurnExecution, TurnRequest } from "./run-turn.ts";
+
+// Most turns have no check.
+const loadChecks = () => import("../checks/check-turn.ts");
 
 /** All that the agent of a turn without a task does. */
 export const endedAtOnce: AgentEvent = { type: "end", end: { status: "ok" } };
 
 /** The next turn after a failed check: its prompt is the output. */
 export async function repairOf(store: Store, turn: Turn): Promise<Pick<TurnRequest, "prompt" | "images" | "fromQueue">> {
+  const { readCheckOutput, repairPrompt } = await loadChecks();
   const output = await readCheckOutput(store, turn);
   if (output === null) throw new Fault("internal", `turn ${turn.id} has no output of its check`);
   return { prompt: repairPrompt(output), images: [], fromQueue: undefined };
@@ -39,12 +43,17 @@ export function turnCheckOf({ check, checkTimeoutMs, checkRepairs, ...params }: 
 }
 
 /** Runs the check of a turn whose agent has ended well. */
-export async function checkEnded(execution: TurnExecution, end: TurnEnd, keepFiles: () => Promise<void>): ReturnType<typeof checkWork> {
+export async function checkEnded(
+  execution: TurnExecution,
+  end: TurnEnd,
+  keepFiles: () => Promise<void>,
+): ReturnType<typeof checks.checkWork> {
   const { deps, scope, running, session, turn } = execution;
   const { params } = running;
   const check = turnCheckOf(params);
   if (check === undefined || end.status !== "ok" || running.deadline.signal.aborted) return { end };
   await keepFiles();
+  const { checkFailure, checkWork } = await loadChecks();
   const { id, project, directory } = session;
   const { policy, nesting, env } = params;
   return checkWork({

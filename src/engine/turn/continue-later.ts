@@ -1,11 +1,9 @@
 // The parts of a turn that decide whether another turn continues it later: after a limit, or after its hub was killed.
 import type { TurnError } from "../../protocol/api/error.ts";
 import { isLimitError, type AtLimit } from "../../protocol/limits/at-limit.ts";
-import { withLimitHint } from "../../protocol/limits/limit-hint.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import type { NewPendingTurn } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
-import { withEarliestReset } from "./hand-over.ts";
 import type { TurnExecution, TurnRequest, TurnScope } from "./run-turn.ts";
 
 /** The pending turn that continues this one when a vendor's limit ends. A sub-session does not wait: its parent decides. */
@@ -15,7 +13,15 @@ export async function waitOf({ deps, scope, running: { params }, turn }: TurnExe
 }
 
 /** The error with its hint for a limit. A turn that waits and a sub-session have no other choice. */
-export function limitErrorOf({ scope, running: { params } }: TurnExecution, error: TurnError, next: NewPendingTurn | undefined): TurnError {
+export async function limitErrorOf(
+  { scope, running: { params } }: TurnExecution,
+  error: TurnError,
+  next: NewPendingTurn | undefined,
+): Promise<TurnError> {
+  const [{ withEarliestReset }, { withLimitHint }] = await Promise.all([
+    import("./hand-over.ts"),
+    import("../../protocol/limits/limit-hint.ts"),
+  ]);
   const atLimit: AtLimit | { how: "none" } = scope.root === null && next === undefined ? params.atLimit : { how: "none" };
   return withLimitHint(withEarliestReset(error, params), atLimit, Date.now());
 }

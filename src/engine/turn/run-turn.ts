@@ -26,7 +26,7 @@ import { reportSnapshots } from "../record/report-snapshots.ts";
 import { openTranscript, TurnTranscript } from "../record/transcripts.ts";
 import { checkEnded, endedAtOnce, repairOf, turnCheckOf, withStoredCheck } from "./check-request.ts";
 import { continuationOf, limitErrorOf, waitOf } from "./continue-later.ts";
-import { handOver, type HandOver } from "./hand-over.ts";
+import type { HandOver } from "./hand-over.ts";
 import { findAgent } from "./open-session.ts";
 import { applyRole, ignoredFieldsText } from "./roles.ts";
 import type { RunningTurn } from "./running-turns.ts";
@@ -109,7 +109,7 @@ export async function runTurnAndQueue(
   let ended = await runTurn(deps, request, publish, scope);
   request = { ...request, pending: undefined };
   for (;;) {
-    const next = await handOver(deps, request, ended, scope);
+    const next = await handOverOf(deps, request, ended, scope);
     if (next !== null) {
       request = next;
       ended = await runTurn(deps, request, publish, scope);
@@ -132,6 +132,11 @@ export async function runTurnAndQueue(
   // Only now, because the lease of the session is free.
   if (ended.next !== null) await deps.leaveToHub(params.session);
   return ended;
+}
+
+async function handOverOf(deps: EngineDeps, request: TurnRequest, ended: EndedTurn, scope: TurnScope): Promise<TurnRequest | null> {
+  if (request.atLimit.how !== "agents" || !isLimitError(ended.turn.error)) return null;
+  return (await import("./hand-over.ts")).handOver(deps, request, ended, scope);
 }
 
 function withWatch(publish: (event: Event) => void, watch: (event: Event) => void): (event: Event) => void {
@@ -344,7 +349,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   };
   const { status, nativeId = null, cli, spentOutsideNodes } = end;
   const next = await waitOf(execution, end);
-  const error = end.error === undefined ? null : withResumeHint(limitErrorOf(execution, end.error, next), turn.session);
+  const error = end.error === undefined ? null : withResumeHint(await limitErrorOf(execution, end.error, next), turn.session);
   const model = turn.model ?? end.model ?? null;
   const isInterrupted = running.canContinue && status === "killed" && deadline.reason()?.kind === "killed" ? "stopped" : undefined;
   const { checked } = outcomeOfCheck;

@@ -2,7 +2,6 @@
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { EngineDeps } from "../engine.ts";
-import { exitOf } from "./delegate.ts";
 import type { TurnRequest } from "./run-turn.ts";
 
 const loadPrepare = () => import("../worktrees/prepare-turn.ts");
@@ -29,6 +28,7 @@ export async function runSetup(
   session: Session,
   run: (watch: (event: Event) => void) => Promise<unknown>,
 ): Promise<void> {
+  const { exitOf } = await import("./delegate.ts");
   let exitCode: number | null = null;
   await run((event) => {
     if (event.type === "node.added") exitCode = exitOf(event.node).exitCode ?? exitCode;

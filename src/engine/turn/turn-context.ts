@@ -1,13 +1,14 @@
 // Builds the two arguments of an agent for a turn: the input (data) and the context (functions of the engine).
 import { storedIdentifier } from "../../protocol/tree/handle.ts";
 import type { OutputSink, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
-import type { Spent } from "../../protocol/tree/usage.ts";
+import { zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { EngineDeps } from "../engine.ts";
 import type { Deadline } from "../limits/deadline.ts";
-import { askPerson } from "./ask-person.ts";
-import { createDelegate, findFinishedTask } from "./delegate.ts";
 import { roleInstructions } from "./roles.ts";
 import type { TurnExecution } from "./run-turn.ts";
+
+// Most turns have no sub-session and no question.
+const loadDelegate = () => import("./delegate.ts");
 
 export async function createTurnContext(
   execution: TurnExecution,
@@ -15,18 +16,22 @@ export async function createTurnContext(
 ): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
   const { deps, scope, running, account } = execution;
   const { params, store, lease, recorder, deadline, gate } = running;
-  const { delegate, spent } = createDelegate(execution);
+  let subSessions: ReturnType<Awaited<ReturnType<typeof loadDelegate>>["createDelegate"]> | null = null;
   const context: TurnContext = {
     signal: deadline.signal,
     keepOutput: (call, source) => withTouch(store.openOutput(lease, call, source), deadline),
     readOutput: (handle) => store.readOutput(storedIdentifier(handle)),
-    delegate,
-    findFinishedTask: (session, since) => findFinishedTask(store, { parent: execution.session.id, session, since }),
+    delegate: async (request) => {
+      const { createDelegate } = await loadDelegate();
+      return (subSessions ??= createDelegate(execution)).delegate(request);
+    },
+    findFinishedTask: async (session, since) =>
+      (await loadDelegate()).findFinishedTask(store, { parent: execution.session.id, session, since }),
     keepFiles,
     keepAlive: deadline.touch,
     reserve: (estimate) => account.reserve(estimate),
     count: (spent) => account.count(spent),
-    ask: (question) => askPerson(running, question),
+    ask: async (question) => (await import("./ask-person.ts")).askPerson(running, question),
     canAsk: params.asks.how !== "none",
     takeInput: () => recorder.takeInputs(),
     registerPausable: (pausable) => gate.add(pausable),
@@ -34,7 +39,7 @@ export async function createTurnContext(
     team: scope.team,
     ...(params.race === null ? {} : { adoptRacer: createAdoption(deps) }),
   };
-  return { input: await inputOf(execution), context, spent };
+  return { input: await inputOf(execution), context, spent: () => subSessions?.spent() ?? zeroSpent };
 }
 
 async function inputOf({ deps, scope, running, session, turn, cliSession }: TurnExecution): Promise<TurnInput> {

@@ -93,41 +93,11 @@ async function hasSessions(deps: EngineDeps, project: string): Promise<boolean> 
   return (await Promise.all(filters.map((filter) => store.listSessions(filter)))).flat().length > 0;
 }
 
-export type Upkeep = {
-  /** Call it after a turn. Starts the daily removal in the background. */
-  start: () => void;
-  /** Resolves when the removal has ended, or after 500 ms: the store may then be closed in the middle of it. */
-  finish: () => Promise<void>;
-};
-
-/** No exit waits longer for a removal. Another run removes the rest. */
-const maxUpkeepMs = 500;
-
-export function createUpkeep(deps: EngineDeps): Upkeep {
-  const { retention } = deps;
-  let running: Promise<void> | null = null;
-  let isClosing = false;
-  const report = (error: unknown): void => (isClosing ? undefined : deps.warn(warningText(error)));
-  return {
-    start() {
-      if (running !== null || retention?.claimDay() !== true) return;
-      running = removeExpired(deps, retention)
-        .catch(report)
-        .finally(() => (running = null));
-    },
-    async finish() {
-      if (running === null) return;
-      await Promise.race([running, Bun.sleep(maxUpkeepMs)]);
-      isClosing = true;
-      if (running !== null) retention?.returnDay();
-    },
-  };
-}
-
-const warningText = (error: unknown) => `old data could not be removed: ${messageOf(error)}`;
+/** A removal in the background ends after this time. Another run removes the rest. */
+export const maxUpkeepMs = 500;
 
 /** Removes one session after the other until the time is over, then old temporary directories. */
-async function removeExpired(deps: EngineDeps, retention: RetentionPort): Promise<void> {
+export async function removeExpired(deps: EngineDeps, retention: RetentionPort): Promise<void> {
   try {
     await removeSessions(deps, retention);
   } finally {

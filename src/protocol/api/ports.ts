@@ -380,16 +380,16 @@ export type TeamDirectory = { id: string; touchedAt: number; hasLeader: boolean;
 /** The directories of teams, seen from outside. */
 export type TeamDirectories = {
   /** Whether the team's directory still exists. */
-  isKept: (project: string, team: string) => boolean;
+  isKept: (project: string, team: string) => Promise<boolean>;
   /** `base` and `work` are the team's own commits. */
   diff: (project: string, team: TeamRecord, work: { base: string; work: string }) => Promise<Omit<TeamDiff, "session">>;
   /** Posts a message of the user. Returns its id. */
-  post: (project: string, team: string, message: Record<string, unknown>) => string;
+  post: (project: string, team: string, message: Record<string, unknown>) => Promise<string>;
   /** Requests one more member. */
-  requestMember: (project: string, team: string, member: MemberPlan) => void;
+  requestMember: (project: string, team: string, member: MemberPlan) => Promise<void>;
   /** All directories, also of unknown sessions. */
-  all: (project: string) => TeamDirectory[];
+  all: (project: string) => Promise<TeamDirectory[]>;
   /** Returns the removed directory. */
-  remove: (project: string, team: string) => string;
-  directory: (project: string, team: string) => string;
+  remove: (project: string, team: string) => Promise<string>;
+  directory: (project: string, team: string) => Promise<string>;
 };

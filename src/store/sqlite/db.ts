@@ -209,6 +209,20 @@ export class Db {
   }
 }
 
+/** Functions for `bind` from a module that is loaded at their first call. */
+export function later<Module extends Record<string, unknown>, Name extends keyof Module & string>(
+  load: () => Promise<Module>,
+  names: readonly Name[],
+): { [Key in Name]: Later<Module[Key]> } {
+  const functions = names.map((name) => {
+    const call = async (...params: never[]): Promise<unknown> => ((await load())[name] as (...params: never[]) => unknown)(...params);
+    return [name, call] as const;
+  });
+  return Object.fromEntries(functions) as { [Key in Name]: Later<Module[Key]> };
+}
+
+type Later<Function> = Function extends (...params: infer Params) => infer Result ? (...params: Params) => Promise<Awaited<Result>> : never;
+
 type Methods<Functions> = {
   [Name in keyof Functions]: Functions[Name] extends (db: Db, ...params: infer Params) => infer Result
     ? (...params: Params) => Promise<Awaited<Result>>

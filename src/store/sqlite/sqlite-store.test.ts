@@ -10,7 +10,8 @@ import { Db } from "./db.ts";
 import { storeFault } from "./faults.ts";
 import { agentNode, okTurnEnd, newSession, newTurn, userNode } from "../fixtures/samples.ts";
 import { openStore } from "./sqlite-store.ts";
-import { Transcript, transcriptPath } from "../transcript.ts";
+import { Transcript } from "../transcript.ts";
+import { transcriptPath } from "../transcript-path.ts";
 
 let root = "";
 beforeAll(() => {

@@ -1,37 +1,17 @@
 // Opens the SQLite store. Each method is a function of the same name in tables/, search/, outputs/ or upkeep/.
 // `Db.bind` turns these functions into methods; this file contains no other logic.
 import type { Lease, PurgeRequest, Store } from "../store.ts";
-import { Db } from "./db.ts";
+import { Db, later } from "./db.ts";
 import { acquire, activeHolder, currentProcess, type LeaseHolder, release } from "./lease.ts";
 import { OutputFiles, readOutput } from "./outputs/output-files.ts";
 import { OutputTotal } from "./outputs/output-total.ts";
 import { type OutputBounds, outputBounds, StoredOutput } from "./outputs/outputs.ts";
-import { description, saveDescription, sessionStamp } from "./search/descriptions.ts";
-import { search } from "./search/search.ts";
-import { recordShownHits, shownHits } from "./search/shown-hits.ts";
 import { asks, closeAsk, findAsk, openAsk } from "./control/asks.ts";
-import { events } from "./tables/events.ts";
-import { importedSession, importNodes, importOutput, importSession, storedNodes } from "./tables/imports.ts";
 import { dropInput, queue, queueInput, takeInputs } from "./control/inputs.ts";
 import { children, findNode, node, path, sessionNodes, sessionNodesFrom, sessionPath, sessionPathEnd, treeNodes } from "./tables/nodes.ts";
 import { findPendingTurn, pendingTurns, queueTurn, setPendingProblem, stopContinuing, withdrawTurn } from "./control/pending-turns.ts";
-import { interruptedSession, listTurns, setState } from "./tables/running-turns.ts";
-import { sessionView } from "./tables/session-view.ts";
-import { latestPrompts, prompts } from "./tables/prompts.ts";
 import { createSession, findSession, forkSession, listSessions, requireSession, session, updateSession } from "./tables/sessions.ts";
-import { usage, usageSeries } from "./tables/spending.ts";
-import { latestTurnsBy, subSessions } from "./tables/sub-sessions.ts";
-import { fileStates, projectRecords, saveCallFiles, saveTurnFiles, turnFiles, turnRecords } from "./tables/turn-files.ts";
 import { drafts, openTurns, turn, turnsOf } from "./tables/turns.ts";
-import {
-  addWorktree,
-  listWorktrees,
-  removeWorktree,
-  updateWorktree,
-  worktree,
-  worktreeAt,
-  worktreeSessions,
-} from "./worktrees/worktrees.ts";
 import { appendNode, endTurn, recordNativeId, saveDraft, startTurn } from "./tables/write-turn.ts";
 
 export type StoreOptions = {
@@ -52,29 +32,48 @@ export type StoreOptions = {
 
 // Functions whose only dependency is the database.
 const sessionFunctions = { createSession, session, requireSession, findSession, listSessions, updateSession, forkSession };
-const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft, saveTurnFiles, saveCallFiles, setState };
-const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };
+const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft };
+const controlFunctions = { asks, closeAsk, findAsk, openAsk, dropInput, queue, queueInput, takeInputs };
 const pendingFunctions = { queueTurn, findPendingTurn, withdrawTurn, stopContinuing, setPendingProblem };
-const importFunctions = { importSession, importedSession, storedNodes, importNodes };
 const nodeReads = { node, findNode, path, sessionPath, sessionPathEnd, children, treeNodes, sessionNodes, sessionNodesFrom };
-const turnReads = {
-  turn,
-  turnsOf,
-  openTurns,
-  prompts,
-  latestPrompts,
-  drafts,
-  events,
-  subSessions,
-  asks,
-  findAsk,
-  queue,
-  usage,
-  usageSeries,
+const turnReads = { turn, turnsOf, openTurns, drafts };
+
+// A turn sends its first request without these, so each is loaded at its first call.
+const load = {
+  files: () => import("./tables/turn-files.ts"),
+  events: () => import("./tables/events.ts"),
+  imports: () => import("./tables/imports.ts"),
+  prompts: () => import("./tables/prompts.ts"),
+  runningTurns: () => import("./tables/running-turns.ts"),
+  search: () => import("./search/search.ts"),
+  descriptions: () => import("./search/descriptions.ts"),
+  shownHits: () => import("./search/shown-hits.ts"),
+  spending: () => import("./tables/spending.ts"),
+  subSessions: () => import("./tables/sub-sessions.ts"),
+  worktrees: () => import("./worktrees/worktrees.ts"),
 };
-const worktreeFunctions = { worktree, worktreeAt, listWorktrees, addWorktree, updateWorktree, removeWorktree, worktreeSessions };
-const fileReads = { turnFiles, turnRecords, projectRecords, fileStates };
-const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, description, saveDescription };
+
+const loadedFunctions = {
+  ...later(load.files, ["saveTurnFiles", "saveCallFiles", "turnFiles", "turnRecords", "projectRecords", "fileStates"]),
+  ...later(load.events, ["events"]),
+  ...later(load.imports, ["importSession", "importedSession", "storedNodes", "importNodes"]),
+  ...later(load.prompts, ["prompts", "latestPrompts"]),
+  ...later(load.runningTurns, ["setState"]),
+  ...later(load.search, ["search"]),
+  ...later(load.descriptions, ["sessionStamp", "description", "saveDescription"]),
+  ...later(load.shownHits, ["shownHits", "recordShownHits"]),
+  ...later(load.spending, ["usage", "usageSeries"]),
+  ...later(load.subSessions, ["subSessions"]),
+  ...later(load.worktrees, [
+    "worktree",
+    "worktreeAt",
+    "listWorktrees",
+    "addWorktree",
+    "updateWorktree",
+    "removeWorktree",
+    "worktreeSessions",
+  ]),
+};
 
 export async function openStore(options: StoreOptions): Promise<Store> {
   const db = await Db.open(options.path, options.lockLimitMs);
@@ -85,8 +84,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const self = () => (cachedSelf ??= { ...currentProcess(), ...options.holder, socket: options.socket?.() ?? null });
   const total = new OutputTotal({ db, files, self, directory: options.outputsDir, maxBytes: bounds.totalBytes });
   return {
-    ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlWrites, ...pendingFunctions, ...importFunctions, ...worktreeFunctions }),
-    ...db.bind({ ...nodeReads, ...turnReads, ...fileReads, ...searchFunctions }),
+    ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlFunctions, ...pendingFunctions, ...nodeReads, ...turnReads }),
+    ...db.bind(loadedFunctions),
     ...db.bind({
       acquire: async (_, session: string) => {
         const lease = await acquire(db, session, self());
@@ -98,14 +97,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         leases.delete(lease);
       },
       holder: (_, session: string) => activeHolder(db, session, self()),
-      sessionView: (_, id: string) => sessionView(db, self(), id),
+      sessionView: async (_, id: string) => (await import("./tables/session-view.ts")).sessionView(db, self(), id),
       pendingTurns: (_, session: string | null) => pendingTurns(db, self(), session),
-      interruptedSession: (_, project: string) => interruptedSession(db, self(), project),
-      listTurns: (_, endedSince: number | null) => listTurns(db, self(), endedSince),
-      latestTurnsBy: (_, ...params: Parameters<Store["latestTurnsBy"]>) => latestTurnsBy(db, self(), ...params),
-      importOutput: (_, ...params: Parameters<Store["importOutput"]>) => importOutput(db, files, ...params),
+      interruptedSession: async (_, project: string) => (await load.runningTurns()).interruptedSession(db, self(), project),
+      listTurns: async (_, endedSince: number | null) => (await load.runningTurns()).listTurns(db, self(), endedSince),
+      latestTurnsBy: async (_, ...params: Parameters<Store["latestTurnsBy"]>) =>
+        (await load.subSessions()).latestTurnsBy(db, self(), ...params),
+      importOutput: async (_, ...params: Parameters<Store["importOutput"]>) => (await load.imports()).importOutput(db, files, ...params),
       readOutput: (_, identifier: string) => readOutput(db, files, identifier),
-      // Both are loaded at their first call, because a run needs neither.
       purge: async (_, request: PurgeRequest) => {
         const { purge } = await import("./upkeep/purge.ts");
         return purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, self(), request);

@@ -11,20 +11,11 @@ import { findCompaction, renderMessages, visibleNodes } from "./messages.ts";
 import { estimateNodeTokens, estimateRequest, estimateRequestTokens } from "./request-size.ts";
 import { addNode, agentNode, priceUsage, type LoopState } from "../turn-state.ts";
 
-/** Shorter paths are never compacted, even if the model has a smaller window. */
-const minPathTokens = 2000;
 const skillBytes = 16 * 1024;
 
 const warnings = { full: "the window is nearly full: summarising older work", request: "summarising the conversation so far" };
 
 const instruction = `Stop working for a moment: the conversation is about to be shortened. Write a summary of the work so far for yourself, because everything but the user's messages and the newest steps will be gone. Say under short headings: the goal, what was done (files as path:line), decisions and their reasons, what is known about the code, what failed, what is next. Facts only, no calls.`;
-
-export async function needsCompaction(state: LoopState): Promise<boolean> {
-  const size = estimateRequestTokens(state.path);
-  if (size < minPathTokens) return false;
-  const window = await state.model.window();
-  return window !== null && size > window - Math.min(16_000, window / 4);
-}
 
 /**
  * Returns an error if the budget does not allow the summary request. Throws if there is nothing to summarise.

@@ -17,6 +17,9 @@ const callOverheadBytes = 60;
 /** Output tokens assumed when there is no earlier answer. */
 const defaultOutput = 500;
 
+/** Shorter paths are never compacted, even if the model has a smaller window. */
+const minPathTokens = 2000;
+
 export function stepLimitError(steps: number, { maxSteps }: Pick<Limits, "maxSteps">): TurnError | null {
   return steps >= maxSteps ? budgetUsedUp("steps", `${maxSteps} steps`) : null;
 }
@@ -30,6 +33,13 @@ export async function estimateRequest(state: Pick<LoopState, "path" | "system" |
   const output = last?.output ?? defaultOutput;
   const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...zeroUsage, input: inputTokens, output });
   return { tokens: inputTokens + output, costUsd };
+}
+
+export async function needsCompaction(state: Pick<LoopState, "path" | "model">): Promise<boolean> {
+  const size = estimateRequestTokens(state.path);
+  if (size < minPathTokens) return false;
+  const window = await state.model.window();
+  return window !== null && size > window - Math.min(16_000, window / 4);
 }
 
 export function estimateRequestTokens(path: Node[]): number {

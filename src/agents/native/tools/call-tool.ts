@@ -5,7 +5,7 @@ import { cutText } from "../../../kit/text/cut-text.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import type { Handle } from "../../../protocol/tree/handle.ts";
 import { mcpToolName } from "../../../protocol/api/tool-table.ts";
-import { maxResultBytes, type CallPart, type NewNode, type Part, type ResultPart } from "../../../protocol/tree/node.ts";
+import { maxResultBytes, type CallPart, type NewNode, type ResultPart } from "../../../protocol/tree/node.ts";
 import type { AgentEvent, Executor, OutputSink, ToolDefinition, ToolOutcome } from "../../../protocol/api/ports.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import { addNode, type LoopState } from "../turn-state.ts";
@@ -65,18 +65,6 @@ export async function callTool(call: CallPart, ctx: ToolCallContext): Promise<{ 
 function errorText(error: unknown): string {
   const hint = error instanceof Fault ? error.hint : undefined;
   return hint === undefined ? messageOf(error) : `${messageOf(error)} (${hint})`;
-}
-
-/** Some servers use one id for all calls of a message. Each call needs its own id, or a result would be lost. */
-export function withDistinctIds(parts: Part[]): Part[] {
-  const usedIds = new Set<string>();
-  return parts.map((part) => {
-    if (part.kind !== "call") return part;
-    let id = part.id;
-    for (let n = 2; usedIds.has(id); n++) id = `${part.id}-${n}`;
-    usedIds.add(id);
-    return id === part.id ? part : { ...part, id };
-  });
 }
 
 function findProblem(call: CallPart, tools: ToolDefinition[]): string | null {

@@ -9,7 +9,8 @@ import { agentNode, okTurnEnd, newSession, userNode } from "../../fixtures/sampl
 import { openStore } from "../sqlite-store.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Store } from "../../store.ts";
-import { catchUp, Transcript, transcriptPath } from "../../transcript.ts";
+import { catchUp, Transcript } from "../../transcript.ts";
+import { transcriptPath } from "../../transcript-path.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-purge-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

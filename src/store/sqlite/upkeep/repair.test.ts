@@ -7,7 +7,8 @@ import { beginTurn } from "../../fixtures/begin-turn.ts";
 import { agentNode, okTurnEnd } from "../../fixtures/samples.ts";
 import { openStore } from "../sqlite-store.ts";
 import type { Store } from "../../store.ts";
-import { catchUp, Transcript, transcriptPath } from "../../transcript.ts";
+import { catchUp, Transcript } from "../../transcript.ts";
+import { transcriptPath } from "../../transcript-path.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-repair-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
