@@ -60,7 +60,7 @@ async function readInbox(api: Api, before: Inbox | null): Promise<Inbox> {
     api.turn.list({ endedSince: Date.now() - failedForMs }),
     api.session.list({ project: null, archived: false, subSessions: false, limit: maxSessions }),
   ]);
-  const running = turns.filter(({ state }) => ["running", "paused", "asking"].includes(state));
+  const running = outermost(turns.filter(({ state }) => ["running", "paused", "asking"].includes(state)));
   return {
     asks,
     running,
@@ -69,6 +69,12 @@ async function readInbox(api: Api, before: Inbox | null): Promise<Inbox> {
     sessions,
     doing: await readActivities(api, running, before?.doing ?? new Map()),
   };
+}
+
+/** Without sub-sessions of sessions that run too: a team is one row, not one for each member. */
+function outermost(running: readonly TurnInfo[]): TurnInfo[] {
+  const ids = new Set(running.map(({ session }) => session.id));
+  return running.filter(({ session }) => session.parentSession === null || !ids.has(session.parentSession));
 }
 
 /** A session's failure counts only until its next turn. Failures of sub-sessions are those of their parents. */

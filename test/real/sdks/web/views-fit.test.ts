@@ -1,5 +1,5 @@
 // Every view with the work of a small shop, on a phone, a tablet and a desktop, light and dark. The pictures of docs/WEB.md are
-// from here: SKEIN_WEB_PICTURES=docs/web-page bun test test/real/sdks/web/views-fit.test.ts, and then the chosen ones are kept.
+// from here: with SKEIN_WEB_PICTURES=<directory> set.
 import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
