@@ -175,7 +175,9 @@ export class PageServer<Client> {
     const page = this.#open;
     if (page === null) return textResponse(503, "the page is being opened");
     const address: PageAddress = { ...page.options, port: page.port };
-    const { pathname } = new URL(request.url);
+    // A request without a Host, or with one that is no host, has no address.
+    const pathname = URL.parse(request.url)?.pathname;
+    if (pathname === undefined) return textResponse(400, "the request names no host");
     if (page.options.basePath !== "" && pathname === page.options.basePath) return redirect(`${page.options.basePath}/`);
     const name = nameOf(pathname, page.options.basePath);
     const route = `${request.method} ${name}`;
