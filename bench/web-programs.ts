@@ -93,7 +93,8 @@ export async function measureOpencode(modelUrl: string, blocks: number): Promise
     const streamed = await streamAnswer(page, "document.querySelector('[contenteditable=true]')");
     return { ...figures, ...scrolled, ...streamed, heapAfterMb: await heapMb(page) };
   } finally {
-    server.kill();
+    // It waits for its open connections, for ever if the browser was killed.
+    server.kill("SIGKILL");
     await server.exited;
     rmSync(root, { recursive: true, force: true });
   }
