@@ -52,7 +52,7 @@ async function withImported<Result>(modelUrl: string, blocks: number, measure: (
   await Bun.write(join(skein.root, "session.jsonl"), piSession(blocks, skein.project));
   await runSkein(skein, ["import", join(skein.root, "session.jsonl")]);
   try {
-    await using page = await openBrowser();
+    await using page = await openBrowser({ isObserved: false });
     const { login_url } = (await runSkein(skein, ["web", "--json"])).json() as { login_url: string };
     await page.open(login_url);
     await page.until("document.querySelector('.session-row a')");
@@ -78,7 +78,7 @@ export async function measureOpencode(modelUrl: string, blocks: number): Promise
   });
   try {
     const url = await firstMatch(server.stdout, /listening on (\S+)/);
-    await using page = await openBrowser();
+    await using page = await openBrowser({ isObserved: false });
     const address = `${url}/${Buffer.from(site.cwd).toString("base64url")}/session/${opencodeSessionId}`;
     // The first visit fills the browser's cache and the server's.
     await openUntil(page, address, lastWords);

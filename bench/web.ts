@@ -9,7 +9,7 @@ import { measureWatchedRun } from "./web-crowd.ts";
 import { firstMatch, measureOpencode, measureSkein, measureTree } from "./web-programs.ts";
 
 const isQuick = process.argv.includes("--quick");
-const rounds = isQuick ? 1 : 5;
+const rounds = isQuick ? 1 : 3;
 const blocks = 5_000;
 const nodes = 10_000;
 const browsers = 10;

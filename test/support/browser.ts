@@ -28,8 +28,14 @@ type Fields = {
 };
 type Reply = { id?: number; method?: string; params?: Fields; result?: Fields; error?: { message: string } };
 
-/** `prefix` stands before Chromium, such as a command that lowers its priority. */
-export async function openBrowser(prefix: readonly string[] = []): Promise<Page> {
+export type BrowserOptions = {
+  /** Stands before Chromium, such as a command that lowers its priority. */
+  prefix?: readonly string[];
+  /** Without it, `requests` and `problems` stay empty, and this process is not told of every frame. */
+  isObserved?: boolean;
+};
+
+export async function openBrowser({ prefix = [], isObserved = true }: BrowserOptions = {}): Promise<Page> {
   const profile = mkdtempSync(join(tmpdir(), "skein-browser-"));
   const child = Bun.spawn(
     [
@@ -73,7 +79,7 @@ export async function openBrowser(prefix: readonly string[] = []): Promise<Page>
     socket.send(JSON.stringify({ id: lastId, method, params }));
     return call.promise;
   }
-  for (const domain of ["Page", "Network", "Log", "Runtime"]) await send(`${domain}.enable`);
+  for (const domain of isObserved ? ["Page", "Network", "Log", "Runtime"] : ["Page"]) await send(`${domain}.enable`);
   async function evaluate<T>(expression: string): Promise<T> {
     const { result, exceptionDetails } = await send("Runtime.evaluate", { expression, returnByValue: true, awaitPromise: true });
     if (exceptionDetails !== undefined) throw new Error(JSON.stringify(exceptionDetails));
