@@ -31,7 +31,7 @@ type Reply = { id?: number; method?: string; params?: Fields; result?: Fields; e
 export type BrowserOptions = {
   /** Stands before Chromium, such as a command that lowers its priority. */
   prefix?: readonly string[];
-  /** Without it, `requests` and `problems` stay empty, and this process is not told of every frame. */
+  /** Without it, `requests` and `problems` stay empty, and this process gets no event for each frame. */
   isObserved?: boolean;
 };
 

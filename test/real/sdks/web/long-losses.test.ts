@@ -3,6 +3,7 @@
 // each kind, 30 seconds of cut and a minute of frozen browser.
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import type { JsonValue } from "../../../../src/scripted-model/json.ts";
 import type { Script } from "../../../../src/scripted-model/script.ts";
 import { childrenOf } from "../../../support/processes.ts";
 import { allBlocks } from "./all-blocks.ts";
@@ -76,8 +77,9 @@ const work: Script = {
   })),
   final: "Everything is done.",
 };
-const scriptFor = ({ position: { prompt } }: { position: { prompt: string } }): Script =>
-  prompt.includes("work for a while") ? work : { steps: [], final: "Ready." };
+/** A turn that continues after a kill has another last message, so the whole request decides. */
+const scriptFor = ({ body }: { body: JsonValue }): Script =>
+  JSON.stringify(body).includes("work for a while") ? work : { steps: [], final: "Ready." };
 
 for (const { title, streamMs, lose } of losses)
   for (let batch = 1; batch <= size.batches; batch += 1)
