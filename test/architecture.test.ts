@@ -5,7 +5,15 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { brokenCalls, callChains } from "./support/call-chain.ts";
-import { clauseComments, longParameterLists, misformedFaultTexts, privateWordsIn, programStarts } from "./support/scan-source.ts";
+import {
+  clauseComments,
+  hiddenImports,
+  longParameterLists,
+  misformedFaultTexts,
+  plainOpens,
+  privateWordsIn,
+  programStarts,
+} from "./support/scan-source.ts";
 
 const root = join(import.meta.dir, "..");
 const sources = [...new Glob("src/**/*.{ts,tsx}").scanSync({ cwd: root })].sort();
@@ -135,6 +143,13 @@ describe("programs", () => {
     "an import of Bun's own functions": 'import { spawn, which } from "bun";',
     "a dynamic import": 'const { spawn } = await import("child_process");',
     "Bun in a variable": "const { spawn } = Bun;",
+    "Bun by its name": 'globalThis["Bun"].spawn(["git"]);',
+    "a member of Bun by its name": 'Bun["spawn"](["git"]);',
+    "a function of Bun in a variable": "const start = Bun.spawn;",
+    "an object with the command": 'Bun.spawn({ cmd: ["git"] });',
+    "a built-in module": 'process.getBuiltinModule("child_process").spawn("git");',
+    "an internal binding": 'process.binding("spawn_sync");',
+    "a fork of the runtime": 'import { fork } from "node:cluster";',
   };
   for (const [name, code] of Object.entries(planted)) {
     test(`a new file with ${name} is refused`, () => {
@@ -199,9 +214,44 @@ describe("files of a project", () => {
       'import { readFile } from "node:fs/promises";',
       "fs.appendFileSync(path, line);",
       "createReadStream(path)",
+      'import { readFileSync as read } from "node:fs";',
+      'import * as fs from "fs";',
+      'import fs from "node:fs";',
+      'const { open } = await import("fs/promises");',
+      'const fs = require("fs");',
+      "const open = Bun.file;",
+      "const bytes = Bun.mmap(path);",
+      'import { Database } from "bun:sqlite";',
     ];
     expect(planted.filter((text) => plainOpens(text).length === 0)).toEqual([]);
     expect(plainOpens("const bytes = readBelow(project, path, limits); writeSync(fd, bytes);")).toEqual([]);
+  });
+});
+
+/** Calls of C for locks and for the launcher, and the page that a checkout builds. */
+const mayHideImports = new Set([
+  "src/kit/process/libc.ts",
+  "src/sandbox/namespace-port.ts",
+  "src/sandbox/launch/launcher.ts",
+  "src/sandbox/launch/raw-call.ts",
+  "src/web/server/page-files.ts",
+]);
+
+describe("imports", () => {
+  test("only listed files import functions of C or a module with a computed name", () => {
+    const hiding = production.filter((file) => hiddenImports(textOf(file)).length > 0);
+    expect(hiding.toSorted()).toEqual([...mayHideImports].toSorted());
+  });
+
+  test("a new file that hides an import is refused", () => {
+    const planted = [
+      'import { dlopen } from "bun:ffi";',
+      'await import("node:child_" + "process");',
+      "await import(path);",
+      "require(`${name}`);",
+    ];
+    expect(planted.filter((code) => hiddenImports(code).length === 0)).toEqual([]);
+    expect(hiddenImports('const { a } = await import("./a.ts");\n// import(path)\nconst text = "import(path)";')).toEqual([]);
   });
 });
 
@@ -296,11 +346,6 @@ describe("documents", () => {
 });
 
 /** Calls that open a path, and so follow links and wait for pipes. Calls on a descriptor are allowed. */
-function plainOpens(text: string): string[] {
-  const calls =
-    /\b(?:open|readFile|writeFile|copyFile|appendFile|cp|truncate)Sync\(|\bcreate(?:Read|Write)Stream\(|\bBun\.(?:file|write)\(|"node:fs\/promises"/g;
-  return [...text.matchAll(calls)].map(([call]) => call);
-}
 
 /** Named in documents, made by a command. */
 const built = new Set(["bench/peers"]);

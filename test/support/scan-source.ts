@@ -131,11 +131,39 @@ export function programStarts(code: string): ProgramStart[] {
     return { line: lineAt(index), how: first === null ? "computed" : first[2]!.startsWith("/") ? "absolute" : "by name" };
   });
   const lookups = [
-    // Bun as a value, or its shell, would hide a start from the pattern above.
-    ...text.matchAll(/\bBun\s*\.\s*(?:which\b|\$)|\bBun\b(?!\s*\.)/g),
+    // Bun as a value, or its shell, would hide a start from the pattern above. So would a module whose name is computed.
+    ...text.matchAll(/\bBun\s*\.\s*(?:which\b|\$)|\bBun\b(?!\s*\.)|\bglobalThis\s*\[|\bgetBuiltinModule\b|\bbinding\s*\(/g),
     ...code.matchAll(
-      /^(?:import|export)\b[^;]*?["'](?:node:)?(?:bun|child_process)["']|\b(?:import|require)\(\s*["'](?:node:)?(?:bun|child_process)["']/gm,
+      /^(?:import|export)\b[^;]*?["'](?:node:)?(?:bun|child_process|cluster|worker_threads)["']|\b(?:import|require)\(\s*["'](?:node:)?(?:bun|child_process|cluster|worker_threads)["']/gm,
     ),
   ].map(({ index }): ProgramStart => ({ line: lineAt(index), how: "by name" }));
   return [...calls, ...lookups];
+}
+
+/** Functions of node:fs that open a file by its path. */
+const opener = /(?:open|openAsBlob|readFile|writeFile|appendFile|copyFile|cp|truncate)(?:Sync)?|create(?:Read|Write)Stream|promises/.source;
+const openerName = new RegExp(`\\b(?:${opener})\\b`);
+const openerUse = new RegExp(
+  `\\b(?:${opener.replaceAll("(?:Sync)?", "Sync")})\\(|\\bBun\\s*\\.\\s*(?:file|write|mmap)\\b|["']bun:sqlite["']|["'](?:node:)?fs/promises["']|\\b(?:import|require)\\s*\\(\\s*["'](?:node:)?fs["']`,
+  "g",
+);
+
+/** What opens files by their paths: such functions of Bun and node:fs, and their imports, because an alias would hide the calls. */
+export function plainOpens(code: string): string[] {
+  const imports = [...code.matchAll(/^import\s+(?!type\b)([^;"']*?)\s*from\s*["'](?:node:)?fs["']/gm)]
+    .filter(([, names = ""]) => !names.startsWith("{") || openerName.test(names))
+    .map(([statement]) => statement.replaceAll(/\s+/g, " "));
+  return [...imports, ...[...code.matchAll(openerUse)].map(([use]) => use)];
+}
+
+/** Imports of modules whose names are computed, and of functions of C: both could do what the patterns above look for. */
+export function hiddenImports(code: string): string[] {
+  const text = blankText(code);
+  const computed = [...text.matchAll(/(?<![.\w])(?:import|require)\s*\(/g)].filter(
+    ({ 0: call, index }) => !/^\s*(?:["'][^"'`+]*["']\s*[,)]|\w+\s*:)/.test(code.slice(index + call.length)),
+  );
+  return [
+    ...computed.map(({ 0: call, index }) => call + code.slice(index + call.length, index + call.length + 30)),
+    ...(/["']bun:ffi["']/.exec(code) ?? []),
+  ];
 }

@@ -1,21 +1,18 @@
 // Records the directories that tools of any run could write. A program from there is not trusted in other projects either: PATH
 // may keep the virtual environment of one project while skein works in another, above all in the hub.
-import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { pathListText, readPathList } from "../../kit/files/path-list.ts";
 import { realPath } from "../../kit/files/path-status.ts";
 import { replaceFile } from "../../kit/files/replace-file.ts";
+import { toolPlacesFile } from "../../protocol/api/policy.ts";
 
 /** From this many directories on, those that no longer exist are removed. */
 const maxDirectories = 500;
 
 /** Real paths. Empty if nothing is recorded or it can't be read. */
 export function toolDirectories(state: string): string[] {
-  try {
-    // A full disk may have cut the last path.
-    return readFileSync(recordFile(state), "utf8").split("\0").slice(0, -1);
-  } catch {
-    return [];
-  }
+  return readPathList(recordFile(state));
 }
 
 export function addToolDirectories(state: string, paths: readonly string[]): void {
@@ -24,19 +21,14 @@ export function addToolDirectories(state: string, paths: readonly string[]): voi
   if (added.size === 0) return;
   try {
     mkdirSync(state, { recursive: true, mode: 0o700 });
-    if (directories.length < maxDirectories) return appendFileSync(recordFile(state), textOf([...added]), { mode: 0o600 });
+    if (directories.length < maxDirectories) return appendFileSync(recordFile(state), pathListText([...added]), { mode: 0o600 });
     const existing = directories.filter((path) => realPath(path) !== null);
-    replaceFile(recordFile(state), textOf([...existing, ...added]), { file: 0o600, directory: 0o700 });
+    replaceFile(recordFile(state), pathListText([...existing, ...added]), { file: 0o600, directory: 0o700 });
   } catch {
     // Without the record, the directories of the current turn are still refused.
   }
 }
 
-/** A path may contain every character but NUL. */
-function textOf(paths: string[]): string {
-  return paths.map((path) => `${path}\0`).join("");
-}
-
 function recordFile(state: string): string {
-  return join(state, "tool-places");
+  return join(state, toolPlacesFile);
 }

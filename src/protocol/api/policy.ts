@@ -83,3 +83,6 @@ export function toolNames({ toolLevel, tools, spawn, canAsk }: ToolSelection): s
   const selected = tools ?? (toolLevel === "none" ? [] : [...toolsByLevel[toolLevel], mcpToolName, "ask_user"]);
   return selected.filter((name) => (spawn || name !== "spawn_session") && (canAsk || name !== "ask_user"));
 }
+
+/** In the state directory: a list of the directories that tools of any run could write. */
+export const toolPlacesFile = "tool-places";

@@ -1,7 +1,7 @@
 // A secret of the user is in the project, because a variable names it. Tools can't read it there. They try to move it, or to make
 // skein copy or read it for them. A person merges their work; hooks must not come along unseen.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Script } from "../../../src/scripted-model/script.ts";
 import { createVictim, model, secret, users, type Victim } from "./setup.ts";
@@ -90,6 +90,21 @@ describe.each(users)("$name, namespaces", (person) => {
       code: false,
       err: expect.stringContaining("name its target instead"),
     });
+    expect(readdirSync(target)).toEqual([]);
+  }, 120_000);
+
+  test("export and replay follow no link in a directory that tools of an earlier run could write", async () => {
+    const target = join(victim.skein.home, ".config/user-units");
+    const shared = join(victim.skein.root, "projects", "elsewhere");
+    for (const directory of [target, shared]) mkdirSync(directory, { recursive: true });
+    for (const directory of [join(victim.skein.home, ".config"), target, shared]) chownSync(directory, person.uid, person.uid);
+    await run([...task, "--session", "linked", "--add-dir", shared, "--allow-write", shared], `ln -s ${target} ${shared}/out`);
+    expect(readdirSync(shared)).toEqual(["out"]);
+    for (const args of [
+      ["export", "linked", "-o", join(shared, "out/x.md")],
+      ["replay", "linked", "--svg", join(shared, "out/x.svg")],
+    ])
+      expect((await run(args, "true")).err).toContain("name its target instead");
     expect(readdirSync(target)).toEqual([]);
   }, 120_000);
 

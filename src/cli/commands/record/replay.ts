@@ -4,6 +4,7 @@ import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { envSecrets, redactDeep, redactor } from "../../../kit/text/redact.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Event } from "../../../protocol/tree/event.ts";
+import type { Session } from "../../../protocol/tree/turn.ts";
 import { readHistory } from "../../attach/history.ts";
 import { durationFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
@@ -47,8 +48,7 @@ export const replay: Command = {
     const redact = redactor({ home: ctx.home, secrets: envSecrets(ctx.env) });
     const scheduled = scheduleEvents(redactEvents(events, redact), { speed, maxPauseMs });
     if (svg === null) return play(scheduled, args.flags["json"] === true, ctx);
-    const projects = [ctx.project, session.project, session.directory];
-    await writeSvg({ file: svg, projects }, scheduled, redact(printableLabel(session)));
+    await writeSvg({ file: svg, session, ctx }, scheduled, redact(printableLabel(session)));
     return 0;
   },
 };
@@ -93,10 +93,9 @@ async function waitUntil(at: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** `projects` are directories where tools can write. */
-type SvgTarget = { file: string; projects: readonly string[] };
+type SvgTarget = { file: string; session: Session; ctx: CommandContext };
 
-async function writeSvg({ file, projects }: SvgTarget, scheduled: readonly ScheduledEvent[], title: string): Promise<void> {
+async function writeSvg({ file, session, ctx }: SvgTarget, scheduled: readonly ScheduledEvent[], title: string): Promise<void> {
   const printed: PrintedText[] = [];
   let text = "";
   const print = sessionPrinter(
@@ -114,6 +113,6 @@ async function writeSvg({ file, projects }: SvgTarget, scheduled: readonly Sched
       hint: "replay it in the terminal, or export it: skein export --format html --redact",
     });
   const { replaySvg } = await import("./replay-svg.ts");
-  const { writeFile } = await import("../tree/export.ts");
-  await writeFile(file, [replaySvg(printed, { ...svgSize, title })], projects);
+  const { toolPlaces, writeFile } = await import("../tree/export.ts");
+  await writeFile(file, [replaySvg(printed, { ...svgSize, title })], toolPlaces(ctx, session));
 }

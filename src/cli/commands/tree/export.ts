@@ -2,6 +2,7 @@
 import { basename, dirname, join } from "node:path";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { findLinkOutOf, followLinks } from "../../../kit/files/follow-links.ts";
+import { readPathList } from "../../../kit/files/path-list.ts";
 import { realPath } from "../../../kit/files/path-status.ts";
 import { replaceSafely, writeAll } from "../../../kit/files/safe-file.ts";
 import { redactDeep, redactor, envSecrets } from "../../../kit/text/redact.ts";
@@ -9,6 +10,7 @@ import { withInterrupted } from "../../../protocol/tree/interrupted-nodes.ts";
 import { cutText, decodeUtf8 } from "../../../kit/text/cut-text.ts";
 import type { Api, TreeView } from "../../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
+import { toolPlacesFile } from "../../../protocol/api/policy.ts";
 import { resourceSettings } from "../../../protocol/otlp/otlp-settings.ts";
 import { type Handle, storedIdentifier } from "../../../protocol/tree/handle.ts";
 import type { ImageData, Node } from "../../../protocol/tree/node.ts";
@@ -66,13 +68,14 @@ type ExportOptions = { api: Api; format: ExportFormat; file: string | null; isRe
 export async function writeTree(
   tree: Tree,
   { api, format, file, isRedacted = false, isWhole = false }: ExportOptions,
-  { home, env, out, project, version }: CommandContext,
+  ctx: CommandContext,
 ): Promise<void> {
+  const { home, env, out, version } = ctx;
   const redact = isRedacted ? redactor({ home, secrets: envSecrets(env) }) : null;
   const maxBytes = isWhole ? null : excerptBytes;
   const resolve = (handle: Handle) => resolveText(api, handle, { maxBytes, redact });
   const write = async (pieces: AsyncIterable<string>) => {
-    if (file !== null) return writeFile(file, pieces, [project, tree.session.project, tree.session.directory]);
+    if (file !== null) return writeFile(file, pieces, toolPlaces(ctx, tree.session));
     for await (const piece of pieces) out.write(piece);
   };
   const show = (session: string) => api.session.show({ session });
@@ -105,6 +108,11 @@ export async function writeTree(
     jsonl: (input: Document) => jsonlDocument(input, outputReader(api, redact)),
   }[format](document);
   await write(pieces);
+}
+
+/** Directories where tools can write, or could in any run so far: a link in them is not the user's. */
+export function toolPlaces({ project, state }: CommandContext, session: Session): string[] {
+  return [project, session.project, session.directory, ...readPathList(join(state, toolPlacesFile))];
 }
 
 const excerptBytes = 64 * 1024;
@@ -161,14 +169,10 @@ function outputReader(api: Api, redact: Redact | null): ReadOutput {
   };
 }
 
-/** A failure keeps the existing file. `projects` are directories where tools can write. */
-export async function writeFile(
-  path: string,
-  pieces: AsyncIterable<string> | Iterable<string>,
-  projects: readonly string[],
-): Promise<void> {
+/** A failure keeps the existing file. `places` are directories where tools can write. */
+export async function writeFile(path: string, pieces: AsyncIterable<string> | Iterable<string>, places: readonly string[]): Promise<void> {
   const followed = followLinks(dirname(path));
-  const roots = projects.flatMap((directory) => realPath(directory) ?? []);
+  const roots = places.flatMap((directory) => realPath(directory) ?? []);
   const link = followed === null ? undefined : findLinkOutOf(roots, followed);
   if (link !== undefined)
     throw new Fault("file-unwritable", `${link} is a symbolic link to ${followed?.path}, in a directory where tools can write`, {
