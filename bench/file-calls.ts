@@ -21,6 +21,8 @@ import { adoptOrphans } from "./orphans.ts";
 const args = process.argv.slice(2);
 const isQuick = args.includes("--quick");
 const rounds = isQuick ? 3 : 15;
+/** A run with slow answers takes seconds, and varies little. */
+const slowRounds = isQuick ? 1 : 5;
 const callCount = 20;
 const root = mkdtempSync(join(tmpdir(), "skein-bench-file-calls-"));
 process.on("exit", () => rmSync(root, { recursive: true, force: true }));
@@ -43,7 +45,7 @@ const report = `# Cost of a snapshot after each call
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:file-calls -- --before <executable>\`; Bun ${Bun.version}, ${Bun.spawnSync(["git", "--version"]).stdout.toString().trim()}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end. "Before" is a build that takes snapshots only at the ends of a turn.
 
-Whole runs in a project with 100 files, interleaved, medians of ${rounds} in ms:
+Whole runs in a project with 100 files, interleaved, medians of ${rounds} (slow answers: ${slowRounds}) in ms:
 
 | run | each call | ends of the turn only | ratio |
 |---|---:|---:|---:|
@@ -73,7 +75,7 @@ async function measureRuns(contenders: Contender[]): Promise<string[]> {
     for (const site of sites) await measure(server, site, scenarios[0]!, "time");
     for (const scenario of scenarios) {
       const times = sites.map((): number[] => []);
-      for (let round = 0; round < rounds; round++)
+      for (let round = 0; round < (scenario.delayMs === 0 ? rounds : slowRounds); round++)
         for (const [index, site] of sites.entries()) times[index]!.push((await measure(server, site, scenario, "time")).wholeMs);
       const [now = 0, before] = times.map(median);
       const cells = before === undefined ? ["", ""] : [before.toFixed(0), (now / before).toFixed(2)];
@@ -101,7 +103,9 @@ async function measureWaits(files: number, answerMs: number): Promise<string> {
   const saved = new Map<string, CallFiles>();
   const store = {
     saveTurnFiles: async () => {},
-    saveCallFiles: async (_lease: unknown, _turn: string, record: CallFiles) => void saved.set(record.first, record),
+    saveCallFiles: async (_lease: unknown, _turn: string, ...records: CallFiles[]) => {
+      for (const files of records) saved.set(files.first, files);
+    },
   };
   const turn = {
     params: { command: null, tools: null, toolLevel: "minimal" },
@@ -113,14 +117,18 @@ async function measureWaits(files: number, answerMs: number): Promise<string> {
   const options = { project, directory: project, turn: "t", canDelayCalls: true };
   const recorder = createFileRecorder(snapshots, turn as unknown as Parameters<typeof createFileRecorder>[1], options);
   await recorder.recordBefore();
+  const record = async (node: Node): Promise<void> => {
+    for (const files of (await recorder.beforeNode(node))?.(node.id) ?? []) saved.set(files.first, files);
+    await recorder.recordNode(node);
+  };
   const waits: number[] = [];
   for (const n of numbers) {
     await Bun.sleep(answerMs);
     const startedAt = performance.now();
-    await recorder.recordNode(nodeOf(`call-${n}`, { kind: "call", id: String(n), name: "bash", input: {} }));
+    await record(nodeOf(`call-${n}`, { kind: "call", id: String(n), name: "bash", input: {} }));
     waits.push(performance.now() - startedAt);
     writeFileSync(join(project, "d1", "s1", "f1.ts"), `changed ${n}\n`);
-    await recorder.recordNode(nodeOf(`result-${n}`, { kind: "result", call: String(n), name: "bash", text: "", isError: false }));
+    await record(nodeOf(`result-${n}`, { kind: "result", call: String(n), name: "bash", text: "", isError: false }));
   }
   await recorder.recordAfter(true);
   await executors.close();

@@ -15,6 +15,9 @@ import type { WorktreeRecord } from "../protocol/worktree/ports.ts";
 import type { SessionView } from "../protocol/tree/views.ts";
 import type { CliSessionStart, Session, Source, Turn } from "../protocol/tree/turn.ts";
 
+/** Records of calls to store with a node, as by `saveCallFiles`. Gets the id of the node. */
+export type RecordsOfNode = (node: string) => CallFiles[];
+
 export type Store = {
   // --- sessions ---------------------------------------------------------------------------------------------
   createSession: (session: NewSession) => Promise<Session>;
@@ -50,7 +53,7 @@ export type Store = {
   /** Stores the id of the agent's own session as soon as the agent reports it. */
   recordNativeId: (lease: Lease, turn: string, nativeId: string) => Promise<void>;
   /** Adds the node below the session's tip, moves the tip and drops the drafts that the node completes. */
-  appendNode: (lease: Lease, turn: string | null, node: NewNode) => Promise<WriteResult<Node>>;
+  appendNode: (lease: Lease, turn: string | null, node: NewNode, files?: RecordsOfNode) => Promise<WriteResult<Node>>;
   /** `next` is the id of the pending turn that continues this one. */
   endTurn: (lease: Lease, turn: string, end: TurnClose) => Promise<WriteResult<Turn> & { next: PendingTurn | null }>;
   /** Stores streaming text, so that a crash loses at most the time between two calls. */

@@ -10,15 +10,17 @@ const result = (id: string): NewNode => ({
   parts: [{ kind: "result", call: id, name: "bash", text: "done", isError: false }],
 });
 
+/** Snapshots of a project that is not in memory. */
+function snapshotsOf(take: () => Promise<string>): Snapshots {
+  const read = async () => ({ id: await take(), stored: null });
+  return { take, read, isFast: async () => false, save: async () => {} } as Partial<Snapshots> as Snapshots;
+}
+
 test("a call waits for a late snapshot only for a limited time, and the nearest known nodes are named instead", async () => {
   const late = Promise.withResolvers<string>();
   // The files before the turn, after the first call, after the second call, and at the end.
   const states: (string | Promise<string>)[] = ["s1", late.promise, "s3", "s3"];
-  const snapshots = {
-    take: async () => states.shift()!,
-    isFast: async () => false,
-    save: async () => {},
-  } as Partial<Snapshots> as Snapshots;
+  const snapshots = snapshotsOf(async () => states.shift()!);
   const clock = {
     now: () => 0,
     setTimer: (ms: number, onDue: () => void) => {
@@ -50,7 +52,7 @@ test("a call waits for a late snapshot only for a limited time, and the nearest 
 });
 
 test("a process that is killed between a call and its snapshot leaves a node with unknown files", async () => {
-  const snapshots = { take: async () => "s2", isFast: async () => false, save: async () => {} } as Partial<Snapshots> as Snapshots;
+  const snapshots = snapshotsOf(async () => "s2");
   const { api, store, session, run, root } = await createTestEngine(
     async function* () {
       yield node(text("done"));

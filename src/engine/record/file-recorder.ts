@@ -6,8 +6,9 @@ import type { Clock } from "../../kit/flow/clock.ts";
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { toolsByLevel } from "../../protocol/api/policy.ts";
 import { fileChangingTools, mayChangeFiles } from "../../protocol/api/tool-table.ts";
-import type { CallFiles } from "../../protocol/tree/file-changes.ts";
-import { callsOf, type CallPart, type Node } from "../../protocol/tree/node.ts";
+import type { CallFiles, FileState } from "../../protocol/tree/file-changes.ts";
+import { callsOf, type CallPart, type NewNode, type Node } from "../../protocol/tree/node.ts";
+import type { RecordsOfNode } from "../../store/store.ts";
 import type { RunningTurn } from "../turn/running-turns.ts";
 import type { TurnSnapshots } from "./report-snapshots.ts";
 
@@ -17,9 +18,14 @@ export const maxCallDelayMs = 250;
 /** A model that answers at once has the record of its last calls written with the next one, as one transaction. */
 const maxWriteDelayMs = 20;
 
+/** If the next calls begin within this time, one snapshot shows the files after the last calls and before the next. */
+const maxSnapshotDelayMs = 2;
+
 export type FileRecorder = {
   /** Records the files before the turn, once. Never rejects. */
   recordBefore: () => Promise<void>;
+  /** Call it for each node before it is stored. Returns the records to store with it. */
+  beforeNode: (node: NewNode) => Promise<RecordsOfNode | undefined>;
   /** Call it for each stored node. An agent that waits for it does not run the node's calls before their record is open. */
   recordNode: (node: Node) => Promise<void>;
   recordAfter: (mayHaveChanged: boolean) => Promise<void>;
@@ -48,7 +54,12 @@ export function createFileRecorder(snapshots: TurnSnapshots | null, turn: Record
   return new TurnFileRecorder(snapshots, turn, options);
 }
 
-const recordsNothing: FileRecorder = { recordBefore: async () => {}, recordNode: async () => {}, recordAfter: async () => {} };
+const recordsNothing: FileRecorder = {
+  recordBefore: async () => {},
+  beforeNode: async () => undefined,
+  recordNode: async () => {},
+  recordAfter: async () => {},
+};
 
 class TurnFileRecorder implements FileRecorder {
   readonly #snapshots: TurnSnapshots;
@@ -58,12 +69,12 @@ class TurnFileRecorder implements FileRecorder {
   #before: Promise<string | null> | null = null;
   /** Set when the files before the turn are known. Without them nothing else is recorded. */
   #isRecording = false;
-  /** The latest known state; null if it is not known. */
-  #current: string | null = null;
+  /** The latest known state. */
+  #current: FileState = unknownState;
   #open: OpenCalls | null = null;
   #pending: PendingSnapshot | null = null;
-  /** Records with the files after their calls. They are written with the next record, or by the timer. */
-  #unsaved: CallFiles[] = [];
+  /** Records that have changed. They are written with the next record, or by the timer. */
+  readonly #unsaved = new Set<CallFiles>();
   #writeTimer: Timer | null = null;
 
   constructor(snapshots: TurnSnapshots, turn: RecordedTurn, options: RecorderOptions) {
@@ -79,19 +90,39 @@ class TurnFileRecorder implements FileRecorder {
     await this.#before;
   }
 
+  /** With the files in memory, the state before the calls is read so fast that the record can be stored with the node. */
+  async beforeNode(node: NewNode): Promise<RecordsOfNode | undefined> {
+    const calls = changingCalls(node);
+    const open = this.#open;
+    if (open !== null && endsCalls(node, open)) return this.#recordsWith(open.files, "last");
+    if (calls.length === 0 || open !== null || !this.#isRecording || !(await this.#isFast())) return undefined;
+    await this.#settle();
+    return this.#recordsWith(this.#openRecord("", calls).files, "first");
+  }
+
+  #recordsWith(files: CallFiles, field: "first" | "last"): RecordsOfNode {
+    const records = this.#takeUnsaved(files);
+    if (field === "last") files.endedAt = Date.now();
+    return (id) => {
+      files[field] = id;
+      return records;
+    };
+  }
+
   async recordNode(node: Node): Promise<void> {
-    const calls = callsOf(node).filter(({ name }) => mayChangeFiles(name));
+    const calls = changingCalls(node);
     if (calls.length > 0) await this.#begin(node, calls);
-    for (const part of node.parts) if (part.kind === "result") this.#end(part.call, node);
+    for (const part of node.parts) if (part.kind === "result") this.#end(part.call);
   }
 
   async recordAfter(mayHaveChanged: boolean): Promise<void> {
     const before = await this.#before;
     if (before == null) return;
+    const taken = mayHaveChanged ? this.#take() : before;
     await this.#pending?.done;
-    const after = mayHaveChanged ? await this.#take() : before;
+    const after = await taken;
     // The calls of a stopped turn have no result.
-    await this.#save(...(this.#open === null ? [] : [{ ...this.#open.files, after, endedAt: Date.now() }]));
+    await this.#save(...(this.#open === null ? [] : [Object.assign(this.#open.files, { after, endedAt: Date.now() })]));
     await this.#turn.store.saveTurnFiles(this.#turn.lease, this.#options.turn, { project: this.#options.project, before, after });
     // The end of the turn does not wait for it.
     void this.#snapshots.save(this.#options.project);
@@ -101,9 +132,14 @@ class TurnFileRecorder implements FileRecorder {
     const { project, turn } = this.#options;
     const id = await Promise.race([this.#take(), this.#stopped]);
     if (id !== null) await this.#turn.store.saveTurnFiles(this.#turn.lease, turn, { project, before: id, after: null });
-    this.#current = id;
+    this.#current = { id, stored: null };
     this.#isRecording = id !== null;
     return id;
+  }
+
+  /** Whether calls can wait for a whole snapshot. */
+  async #isFast(): Promise<boolean> {
+    return this.#options.canDelayCalls && (await this.#snapshots.isFast(this.#options.project));
   }
 
   #take(): Promise<string | null> {
@@ -111,20 +147,39 @@ class TurnFileRecorder implements FileRecorder {
   }
 
   async #begin(node: Node, calls: CallPart[]): Promise<void> {
-    const paths = pathsOf(calls, this.#options);
-    if (this.#open !== null) return this.#join(calls, paths);
+    const open = this.#open;
+    if (open?.files.first === node.id) return this.#nameBefore(open.files);
+    if (open !== null) return this.#join(open, calls);
     if (this.#options.canDelayCalls) await this.recordBefore();
     if (!this.#isRecording) return;
     await this.#settle();
-    const { project } = this.#options;
-    const files = { first: node.id, last: null, project, before: this.#current, after: null, paths, startedAt: Date.now(), endedAt: null };
-    this.#open = { files, ids: new Set(calls.map(({ id }) => id)) };
+    const { files } = this.#openRecord(node.id, calls);
+    this.#nameBefore(files);
     await this.#save(files);
   }
 
+  #openRecord(first: string, calls: CallPart[]): OpenCalls {
+    const { id, stored } = this.#current;
+    const paths = pathsOf(calls, this.#options);
+    const before = stored === null ? id : null;
+    const files = { first, last: null, project: this.#options.project, before, after: null, paths, startedAt: Date.now(), endedAt: null };
+    return (this.#open = { files, ids: new Set(calls.map((call) => call.id)) });
+  }
+
+  #nameBefore(files: CallFiles): void {
+    if (this.#current.stored !== null) void this.#name(files, "before", this.#current);
+  }
+
+  /** Names the state in the record when it is stored: a process that is killed before must not leave the name of nothing. */
+  async #name(files: CallFiles, field: "before" | "after", { id, stored }: FileState): Promise<void> {
+    if (stored === null || (await stored)) files[field] = id;
+    this.#unsaved.add(files);
+    this.#writeTimer ??= setTimeout(() => void this.#save().catch(() => {}), maxWriteDelayMs);
+  }
+
   /** Another answer with calls, while those of the one before still run. */
-  async #join(calls: CallPart[], paths: string[] | null): Promise<void> {
-    const { files, ids } = this.#open!;
+  async #join({ files, ids }: OpenCalls, calls: CallPart[]): Promise<void> {
+    const paths = pathsOf(calls, this.#options);
     for (const { id } of calls) ids.add(id);
     files.paths = files.paths === null || paths === null ? null : [...files.paths, ...paths];
     await this.#save(files);
@@ -139,45 +194,64 @@ class TurnFileRecorder implements FileRecorder {
     try {
       const pending = this.#pending;
       this.#pending = null;
+      const next = (await this.#isFast()) ? this.#snapshots.read(this.#options.project) : null;
       if (pending !== null && !pending.isOver) await Promise.race([pending.done, limit.over]);
       if (pending !== null && !pending.isOver) {
         pending.isAbandoned = true;
-        this.#current = null;
+        this.#current = unknownState;
         await this.#save(pending.files);
-      } else if (this.#options.canDelayCalls && (await this.#snapshots.isFast(this.#options.project)))
-        this.#current = (await Promise.race([this.#take(), limit.over])) ?? this.#current;
+      } else if (next !== null) this.#current = (await Promise.race([next, limit.over])) ?? this.#current;
     } finally {
       limit.cancel();
     }
   }
 
-  #end(call: string, node: Node): void {
+  #end(call: string): void {
     const open = this.#open;
     if (open === null || !open.ids.delete(call) || open.ids.size > 0) return;
     this.#open = null;
-    const files = { ...open.files, last: node.id, endedAt: Date.now() };
-    const pending: PendingSnapshot = { files, done: Promise.resolve(), isOver: false, isAbandoned: false };
+    const pending: PendingSnapshot = { files: open.files, done: Promise.resolve(), isOver: false, isAbandoned: false };
     // A failed snapshot leaves the record without `after`: the files at that node are then unknown.
     pending.done = this.#takeAfter(pending).catch(() => {});
     this.#pending = pending;
   }
 
   async #takeAfter(pending: PendingSnapshot): Promise<void> {
-    await yieldToEventLoop(); // the agent sends its next request first
-    const after = await this.#take();
+    // In both cases the agent sends its next request first.
+    const isFast = await this.#isFast();
+    if (!isFast) await yieldToEventLoop();
+    const after = await this.#snapshots.read(this.#options.project, isFast ? maxSnapshotDelayMs : 0);
     if (pending.isAbandoned) return;
     this.#current = after;
     pending.isOver = true;
-    this.#unsaved.push({ ...pending.files, after });
-    this.#writeTimer ??= setTimeout(() => void this.#save().catch(() => {}), maxWriteDelayMs);
+    await this.#name(pending.files, "after", after);
+  }
+
+  /** The records to write now. */
+  #takeUnsaved(...records: CallFiles[]): CallFiles[] {
+    if (this.#writeTimer !== null) clearTimeout(this.#writeTimer);
+    this.#writeTimer = null;
+    const all = [...new Set([...this.#unsaved, ...records])];
+    this.#unsaved.clear();
+    return all;
   }
 
   async #save(...records: CallFiles[]): Promise<void> {
-    if (this.#writeTimer !== null) clearTimeout(this.#writeTimer);
-    this.#writeTimer = null;
-    const all = [...this.#unsaved.splice(0), ...records];
+    const all = this.#takeUnsaved(...records);
     if (all.length > 0) await this.#turn.store.saveCallFiles(this.#turn.lease, this.#options.turn, ...all);
   }
+}
+
+const unknownState: FileState = { id: null, stored: null };
+
+function changingCalls(node: NewNode): CallPart[] {
+  return callsOf(node).filter(({ name }) => mayChangeFiles(name));
+}
+
+/** Whether the node has the last results of the calls. */
+function endsCalls({ parts }: NewNode, { ids }: OpenCalls): boolean {
+  const ended = new Set(parts.flatMap((part) => (part.kind === "result" ? part.call : [])));
+  return ended.size > 0 && [...ids].every((id) => ended.has(id));
 }
 
 function startLimit(ms: number, clock: Clock): { over: Promise<null>; cancel: () => void } {

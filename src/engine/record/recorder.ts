@@ -5,7 +5,7 @@ import type { NewNode, Node } from "../../protocol/tree/node.ts";
 import type { AskRequest } from "../../protocol/api/ports.ts";
 import type { CliSessionStart, Turn } from "../../protocol/tree/turn.ts";
 import { addUsage, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
-import type { AskClose, Draft, HeldState, Lease, NewTurn, Store, TurnClose, WriteResult } from "../../store/store.ts";
+import type { AskClose, Draft, HeldState, Lease, NewTurn, RecordsOfNode, Store, TurnClose, WriteResult } from "../../store/store.ts";
 import { createDrafts, type Drafts } from "./drafts.ts";
 
 /** `next` is the pending turn that continues the ended one. */
@@ -76,10 +76,11 @@ export class Recorder {
     return { seq: this.#seq, n: this.#transientCount, drafts: this.#drafts?.all() ?? [] };
   }
 
-  async addNode(node: NewNode, turn: string | null = this.turn): Promise<Node> {
+  /** `files` are records of calls to store with the node. */
+  async addNode(node: NewNode, turn: string | null = this.turn, files?: RecordsOfNode): Promise<Node> {
     const completed = completedDrafts(node);
     this.#drafts?.hold(completed);
-    const written = await this.#store.appendNode(this.#lease, turn, node);
+    const written = await this.#store.appendNode(this.#lease, turn, node, files);
     this.#drafts?.drop(completed);
     this.usage = addUsage(this.usage, node.usage ?? zeroUsage);
     this.costUsd += node.costUsd ?? 0;

@@ -7,7 +7,7 @@ import type { TransientEventBody } from "../../protocol/tree/event.ts";
 const reportAfterMs = 300;
 
 /** The part of the snapshots that a turn needs. */
-export type TurnSnapshots = Pick<Snapshots, "take" | "isFast" | "save">;
+export type TurnSnapshots = Pick<Snapshots, "take" | "read" | "isFast" | "save">;
 
 /** The same snapshots. `publish` gets one start and one end for all that run at the same time. */
 export function reportSnapshots(snapshots: Snapshots, publish: (event: TransientEventBody) => void, clock: Clock): TurnSnapshots {
@@ -29,16 +29,18 @@ export function reportSnapshots(snapshots: Snapshots, publish: (event: Transient
     if (isReported) publish({ type: "snapshot.ended" });
     isReported = false;
   }
+  async function report<T>(act: () => Promise<T>): Promise<T> {
+    begin();
+    try {
+      return await act();
+    } finally {
+      end();
+    }
+  }
   return {
     isFast: (project) => snapshots.isFast(project),
     save: (project) => snapshots.save(project),
-    async take(project) {
-      begin();
-      try {
-        return await snapshots.take(project);
-      } finally {
-        end();
-      }
-    },
+    take: (project) => report(() => snapshots.take(project)),
+    read: (project, withinMs) => report(() => snapshots.read(project, withinMs)),
   };
 }

@@ -329,7 +329,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     else if (event.type === "end") end = event.end;
     else {
       await transcript.openLate();
-      const node = await recorder.addNode(event.node);
+      const node = await recorder.addNode(event.node, turn.id, await files.beforeNode(event.node));
       if (node.author === "agent") answer = node;
       mayHaveChanged ||= callsOf(node).length > 0;
       await files.recordNode(node);

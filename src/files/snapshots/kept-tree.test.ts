@@ -171,6 +171,40 @@ test("changed, deleted and new files need no git, and a name that a rule may mat
   expect(commands).toEqual(["ls-files"]);
 });
 
+test("a snapshot that may wait begins together with the next one that may not", async () => {
+  using temp = testProject();
+  temp.write("a", "1\n");
+  const late = temp.snapshots.read(temp.project, 1e9);
+  temp.write("a", "2\n");
+  const { id } = await temp.snapshots.read(temp.project);
+  expect((await late).id).toBe(id);
+  expect(await temp.take()).toBe(id!);
+});
+
+test("a state in memory is named before it is stored, and git takes over if it can't be stored", async () => {
+  using temp = testProject();
+  temp.write("a", "1\n");
+  await temp.take();
+  const first = await temp.take();
+  const objects = join(temp.data, "files", readdirSync(join(temp.data, "files"))[0]!, "objects");
+  temp.write("a", "2\n");
+  const { id, stored } = await temp.snapshots.read(temp.project);
+  expect(await stored).toBe(true);
+  expect(await temp.snapshots.versionOf(temp.project, id!, "a")).not.toBeNull();
+
+  renameSync(objects, `${objects}-away`);
+  writeFileSync(objects, "");
+  temp.write("a", "3\n");
+  const lost = await temp.snapshots.read(temp.project);
+  expect(lost.id).not.toBe(first);
+  expect(await lost.stored).toBe(false);
+  rmSync(objects);
+  renameSync(`${objects}-away`, objects);
+  expect(await temp.take()).toBe(lost.id!);
+  expect(await temp.snapshots.versionOf(temp.project, lost.id!, "a")).not.toBeNull();
+  expect(temp.warnings).toEqual([]);
+});
+
 async function storedSnapshots(temp: TestProject) {
   const compared = comparedSnapshots(temp);
   temp.write("deep/a", "1\n");

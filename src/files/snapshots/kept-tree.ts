@@ -2,12 +2,12 @@
 // whose status has changed, and starts git only for new names. Never writes to the project.
 import { lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { linkStatus } from "../../kit/files/path-status.ts";
-import { ownersFor, readSafely, UnsafePathError } from "../../kit/files/safe-file.ts";
+import { openDirectorySafely, ownersFor, readSafely, type SafeDirectory, UnsafePathError } from "../../kit/files/safe-file.ts";
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { absoluteBytes, type ShadowRepository } from "../git.ts";
 import { readIgnoreRules, type NameMatcher } from "../ignore-rules.ts";
 import { bigFileBytes, bigFileMode } from "./big-files.ts";
-import { blobId, writeObject } from "./object-files.ts";
+import { blobId, createObject, type GitObject, writeObject } from "./object-files.ts";
 
 /** A change of the content changes at least one of these. */
 export type FileStatus = Pick<Stats, "mode" | "size" | "ino" | "mtimeMs" | "ctimeMs">;
@@ -24,7 +24,12 @@ export type KeptDirectory = {
   status: FileStatus | null;
   /** The id of its tree; empty for a directory without files, which git does not store; null if it has changed. */
   tree: string | null;
+  /** Set by the first snapshot that reads the directory. */
+  place?: Place;
 };
+
+/** `prefix` is the absolute path with a slash at its end; null if it can't be passed as text. */
+type Place = { path: string; prefix: string | null };
 
 /** A path that decides what is stored: rules for ignored files by their content, other repositories by their existence. */
 export type WatchedPath = { path: Buffer; by: "content" | "existence"; status: string | null };
@@ -58,6 +63,11 @@ export class KeptTree {
   /** The rules for all directories in the current snapshot; undefined until they are needed, null if git must read them. */
   #commonMatchers: NameMatcher[] | null | undefined;
   readonly #owners: number[];
+  /** The project, open while files are read. */
+  #directory: SafeDirectory | null = null;
+  /** Objects of the last snapshots that are not written yet. */
+  #unwritten: GitObject[] = [];
+  #unwrittenBytes = 0;
   /** Whether something in it has changed since the caller set it to false. */
   isChanged = true;
 
@@ -73,35 +83,79 @@ export class KeptTree {
     return { root: this.#root, watched: this.#watched };
   }
 
-  /** Returns the id of the tree of the current files. Throws OutdatedError if git must take the snapshot. */
-  async take(): Promise<string> {
+  /**
+   * Returns the id of the tree of the current files. `writeObjects` must follow, so that the tree is stored. Throws
+   * OutdatedError if git must take the snapshot.
+   */
+  async read(): Promise<string> {
+    try {
+      return await this.#readChanges();
+    } finally {
+      this.#directory?.close();
+      this.#directory = null;
+    }
+  }
+
+  async #readChanges(): Promise<string> {
     for (const { path, by, status } of this.#watched) if (watchPath(path, by).status !== status) throw new OutdatedError(path.toString());
     this.#commonMatchers = undefined;
     const newNames: NewNames = [];
-    const pending: { directory: KeptDirectory; path: string }[] = [{ directory: this.#root, path: "" }];
+    this.#root.place ??= { path: "", prefix: `${this.#shadow.project}/` };
+    const pending = [this.#root];
     let sliceStart = performance.now();
-    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      const { directory, path } = next;
-      this.#update(directory, path, newNames);
-      for (const [name, child] of directory.directories) pending.push({ directory: child, path: join(path, name) });
+    for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
+      const place = directory.place!;
+      this.#update(directory, place, newNames);
+      for (const [name, child] of directory.directories) {
+        child.place ??= { path: join(place.path, name), prefix: isPlain(name) && place.prefix !== null ? `${place.prefix}${name}/` : null };
+        pending.push(child);
+      }
       if (performance.now() - sliceStart < maxSliceMs) continue;
       await yieldToEventLoop();
       sliceStart = performance.now();
     }
     if (newNames.length > 0) await this.#addFiles(newNames);
-    return this.#writeTree(this.#root) || writeObject(this.#shadow.dir, "tree", Buffer.alloc(0));
+    return this.#treeOf(this.#root) || this.#keep(createObject("tree", Buffer.alloc(0)));
   }
 
-  #update(directory: KeptDirectory, path: string, newNames: NewNames): void {
+  /** Whether the last trees are stored. */
+  get isWritten(): boolean {
+    return this.#unwritten.length === 0;
+  }
+
+  /** Throws if an object can't be written. The next call tries it again. */
+  writeObjects(): void {
+    for (let next = this.#unwritten[0]; next !== undefined; next = this.#unwritten[0]) {
+      writeObject(this.#shadow.dir, next);
+      this.#unwritten.shift();
+    }
+    this.#unwrittenBytes = 0;
+  }
+
+  #keep(object: GitObject): string {
+    this.#unwritten.push(object);
+    this.#unwrittenBytes += object.bytes.length;
+    if (this.#unwrittenBytes > maxUnwrittenBytes) this.writeObjects();
+    return object.id;
+  }
+
+  /** Most files have not changed. For those it does nothing but to compare their status. */
+  #update(directory: KeptDirectory, { path, prefix }: Place, newNames: NewNames): void {
+    const stat = prefix === null ? this.#status(path) : statusOf(prefix);
+    if (stat === null || !isSame(stat, directory.status)) this.#updateDirectory(directory, path, newNames);
+    for (const [name, file] of directory.files) {
+      const fileStat = prefix !== null && isPlain(name) ? statusOf(prefix + name) : this.#status(join(path, name));
+      if (fileStat === null || !isSame(fileStat, file.status)) this.#updateFile(directory, { path: join(path, name), name, file });
+    }
+  }
+
+  #updateDirectory(directory: KeptDirectory, path: string, newNames: NewNames): void {
     const now = Date.now();
     const stat = this.#status(path);
     if (stat === null || !stat.isDirectory()) throw new OutdatedError(path);
-    if (!isSame(stat, directory.status)) {
-      this.isChanged = true;
-      this.#readNames(directory, path, newNames);
-      directory.status = settledStatus(stat, now);
-    }
-    for (const [name, file] of directory.files) this.#updateFile(directory, { path: join(path, name), name, file });
+    this.isChanged = true;
+    this.#readNames(directory, path, newNames);
+    directory.status = settledStatus(stat, now);
   }
 
   /** Finds names that appeared, and drops directories that are gone. */
@@ -131,17 +185,16 @@ export class KeptTree {
   }
 
   #updateFile(directory: KeptDirectory, { path, name, file }: { path: string; name: string; file: KeptFile }): void {
-    const stat = this.#status(path);
-    if (stat !== null && isSame(stat, file.status)) return;
-    this.isChanged = true;
     const now = Date.now();
+    const stat = this.#status(path);
+    this.isChanged = true;
     if (file.mode === bigFileMode || stat?.isDirectory() || (stat === null && name === ".gitignore")) throw new OutdatedError(path);
     if (stat === null) {
       directory.files.delete(name);
       markChanged(directory);
       return;
     }
-    const { mode, id } = this.#store(path, stat);
+    const { mode, id } = this.#versionOf(path, stat, file.id);
     if (mode !== file.mode || id !== file.id) {
       if (name === ".gitignore") throw new OutdatedError(path);
       markChanged(directory);
@@ -165,7 +218,7 @@ export class KeptTree {
         directory.others.set(name, typeOf(stat));
         continue;
       }
-      directory.files.set(name, { ...this.#store(path, stat), status: settledStatus(stat, now) });
+      directory.files.set(name, { ...this.#versionOf(path, stat, null), status: settledStatus(stat, now) });
       markChanged(directory);
     }
   }
@@ -193,7 +246,7 @@ export class KeptTree {
       const [option, value = ""] = argument.split(/=(.*)/s);
       if (option === "--exclude") matchers.push(readIgnoreRules(value));
       if (option !== "--exclude-from") continue;
-      const content = this.#tryRead(value);
+      const content = this.#tryRead(value, false);
       if (content === null) return null;
       matchers.push(readIgnoreRules(content.toString("latin1")));
     }
@@ -207,7 +260,7 @@ export class KeptTree {
     if (file === undefined) return () => false;
     const known = this.#matchers.get(file.id);
     if (known !== undefined) return known;
-    const content = this.#tryRead(toText(absoluteBytes(this.#shadow, join(path, ".gitignore"))));
+    const content = this.#tryRead(toText(Buffer.from(join(path, ".gitignore"), "latin1")), true);
     if (content === null || file.mode === "120000" || blobId(content) !== file.id) return null;
     const matcher = readIgnoreRules(content.toString("latin1"));
     this.#matchers.set(file.id, matcher);
@@ -223,55 +276,57 @@ export class KeptTree {
   }
 
   #status(path: string): Stats | null {
-    try {
-      return lstatSync(fastPath(this.#shadow, path), { throwIfNoEntry: false }) ?? null;
-    } catch {
-      return null;
-    }
+    return statusOf(fastPath(this.#shadow, path));
   }
 
-  /** Stores the content of a file or the target of a link. */
-  #store(path: string, stat: Stats): { mode: string; id: string } {
+  /** Reads the content of a file or the target of a link. `id` is the stored content, if there is one. */
+  #versionOf(path: string, stat: Stats, id: string | null): { mode: string; id: string } {
     const absolute = absoluteBytes(this.#shadow, path);
-    if (stat.isSymbolicLink())
-      return { mode: "120000", id: writeObject(this.#shadow.dir, "blob", readlinkSync(absolute, { encoding: "buffer" })) };
-    if (!stat.isFile() || stat.size > bigFileBytes) throw new OutdatedError(path);
-    const content = this.#read(toText(absolute));
-    return { mode: (stat.mode & 0o100) === 0 ? "100644" : "100755", id: writeObject(this.#shadow.dir, "blob", content) };
+    const isLink = stat.isSymbolicLink();
+    if (!isLink && (!stat.isFile() || stat.size > bigFileBytes)) throw new OutdatedError(path);
+    const content = isLink ? readlinkSync(absolute, { encoding: "buffer" }) : this.#readFile(path);
+    const mode = isLink ? "120000" : (stat.mode & 0o100) === 0 ? "100644" : "100755";
+    const object = createObject("blob", content);
+    return { mode, id: object.id === id ? id : this.#keep(object) };
   }
 
   /** git reads in its sandbox what can't be opened here: a file of another user, or one behind a link. */
-  #read(path: string): Buffer {
-    const content = this.#tryRead(path);
+  #readFile(path: string): Buffer {
+    const content = this.#tryRead(toText(Buffer.from(path, "latin1")), true);
     if (content === null) throw new OutdatedError(path);
     return content;
   }
 
-  #tryRead(path: string): Buffer | null {
+  /** The project is opened once for all files of a snapshot, because each component of its path is opened by itself. */
+  #tryRead(path: string, isInProject: boolean): Buffer | null {
     try {
-      return readSafely(path, { maxBytes: bigFileBytes, owners: this.#owners, hasOtherNames: true });
+      const from = isInProject ? (this.#directory ??= openDirectorySafely(this.#shadow.project)) : undefined;
+      return readSafely(path, { maxBytes: bigFileBytes, owners: this.#owners, hasOtherNames: true, from });
     } catch (error) {
       if (!(error instanceof UnsafePathError) && !(error instanceof Error && "code" in error)) throw error;
       return null;
     }
   }
 
-  #writeTree(directory: KeptDirectory): string {
+  #treeOf(directory: KeptDirectory): string {
     if (directory.tree !== null) return directory.tree;
     const entries = [...directory.files].map(([name, { mode, id }]) => ({ name, sortName: name, mode, id }));
     for (const [name, child] of directory.directories) {
-      const id = this.#writeTree(child);
+      const id = this.#treeOf(child);
       if (id !== "") entries.push({ name, sortName: `${name}/`, mode: "40000", id });
     }
     if (entries.length === 0) return (directory.tree = "");
     entries.sort((a, b) => (a.sortName < b.sortName ? -1 : 1));
     const rows = entries.flatMap(({ name, mode, id }) => [Buffer.from(`${mode} ${name}\0`, "latin1"), Buffer.from(id, "hex")]);
-    directory.tree = writeObject(this.#shadow.dir, "tree", Buffer.concat(rows));
+    directory.tree = this.#keep(createObject("tree", Buffer.concat(rows)));
     return directory.tree;
   }
 }
 
 const maxSliceMs = 5;
+
+/** More new content is written at once instead of being kept in memory. */
+const maxUnwrittenBytes = 1 << 20;
 
 /** Throws OutdatedError for a path that is not UTF-8: it can't be passed as text. */
 export function toText(path: Buffer): string {
@@ -313,7 +368,16 @@ function markChanged(directory: KeptDirectory): void {
 /** A path of printable ASCII letters is the same as text, which costs less than bytes. */
 export function fastPath(shadow: ShadowRepository, path: string): string | Buffer {
   if (path === "") return shadow.project;
-  return !/[^ -~]/.test(path) ? `${shadow.project}/${path}` : absoluteBytes(shadow, path);
+  return isPlain(path) ? `${shadow.project}/${path}` : absoluteBytes(shadow, path);
+}
+
+function isPlain(name: string): boolean {
+  return !/[^ -~]/.test(name);
+}
+
+/** Null if there is no such file, or none that this user can see. */
+function statusOf(path: string | Buffer): Stats | null {
+  return linkStatus(path) ?? null;
 }
 
 /** The kernel's time of a change may be this much behind the clock. */

@@ -7,24 +7,28 @@ const dayMs = 86_400_000;
 
 let count = 0;
 
-/** Returns the id of the object. */
-export function writeObject(shadowDir: string, type: "blob" | "tree", content: Uint8Array): string {
+/** `bytes` are its header and its content. */
+export type GitObject = { id: string; bytes: Buffer<ArrayBuffer> };
+
+export function createObject(type: "blob" | "tree", content: Uint8Array): GitObject {
   const bytes = Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]);
-  const id = hashOf(bytes);
+  return { id: hashOf(bytes), bytes };
+}
+
+export function writeObject(shadowDir: string, { id, bytes }: GitObject): void {
   const directory = join(shadowDir, "objects", id.slice(0, 2));
   const file = join(directory, id.slice(2));
   const stored = statSync(file, { throwIfNoEntry: false });
   if (stored !== undefined) {
     // An object that is used again must not count as old; see prune.ts.
     if (Date.now() - stored.mtimeMs > dayMs) utimesSync(file, new Date(), new Date());
-    return id;
+    return;
   }
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const temporary = join(directory, `tmp_obj_${process.pid}_${++count}`);
   // Renamed when it is complete: a killed process leaves no damaged object.
   writeFileSync(temporary, compress(bytes), { mode: 0o444 });
   renameSync(temporary, file);
-  return id;
 }
 
 export function blobId(content: Uint8Array): string {

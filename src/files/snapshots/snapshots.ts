@@ -2,6 +2,8 @@
 // during it share the next one: a hundred sub-sessions that start together cost two snapshots.
 import { messageOf } from "../../protocol/api/error.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
+import type { FileState } from "../../protocol/tree/file-changes.ts";
+import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { describeEntries } from "./describe-entries.ts";
 import { diffTrees, entriesBetween, patchBetween } from "./snapshot-diff.ts";
 import type { ShadowRepository } from "../git.ts";
@@ -23,8 +25,6 @@ export type SnapshotsOptions = ShadowLocation & {
 };
 
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
-  const running = new Map<string, Promise<unknown>>();
-  const waiting = new Map<string, Promise<string | null>>();
   const warned = new Set<string>();
   const innerRepositories = new Map<string, string[]>();
   const shadow = (project: string) => shadowRepository(options, project);
@@ -45,34 +45,26 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     return snapshot.tree;
   }
 
-  async function take(project: string): Promise<string | null> {
-    if (options.tooBig.includes(project)) return null;
+  async function read(project: string): Promise<FileState> {
+    if (options.tooBig.includes(project)) return unknownState;
     try {
-      return (await memory.take(project)) ?? (await takeWithGit(project));
+      return (await memory.read(project)) ?? { id: await takeWithGit(project), stored: null };
     } catch (error) {
       if (!warned.has(project)) options.warn(`the files of ${project} are not recorded: ${messageOf(error)}`);
       warned.add(project);
-      return null;
+      return unknownState;
     }
   }
 
+  const queue = createSnapshotQueue(read);
   return {
-    take(project) {
-      const next = waiting.get(project);
-      if (next !== undefined) return next;
-      const previous = running.get(project) ?? Promise.resolve();
-      const snapshot = previous.then(() => {
-        waiting.delete(project);
-        return take(project);
-      });
-      waiting.set(project, snapshot);
-      running.set(project, snapshot);
-      return snapshot;
-    },
+    take: (project) => queue.take(project),
+    read: (project, withinMs = 0) => queue.next(project, withinMs).state,
     isFast: async (project) => memory.has(project),
     async save(project) {
       const tree = await memory.get(project);
-      if (tree?.isChanged) storeTree(shadow(project), tree, { leaveOut: options.leaveOut, inner: innerRepositories.get(project) ?? [] });
+      if (tree?.isChanged && tryToWrite(tree))
+        storeTree(shadow(project), tree, { leaveOut: options.leaveOut, inner: innerRepositories.get(project) ?? [] });
     },
     find: async (project, id) => findTree(shadow(project), id),
     changes: async (project, from, to) => diffTrees(shadow(project), from, to),
@@ -87,7 +79,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       return planRestore(shadow(project), now, target);
     },
     async prune(project, prune) {
-      await running.get(project);
+      await queue.settle(project);
       memory.forget(project);
       await pruneObjects(shadow(project), prune);
     },
@@ -98,6 +90,46 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     },
   };
 }
+
+/** `begin` starts it, if no other snapshot of the project runs. `taken` is shared by all who wait until it is stored. */
+type WaitingSnapshot = { state: Promise<FileState>; begin: () => void; taken: Promise<string | null> | null };
+
+/** All requests during a snapshot share the next one. It begins with the first of them that can't wait. */
+function createSnapshotQueue(read: (project: string) => Promise<FileState>) {
+  const running = new Map<string, Promise<unknown>>();
+  const waiting = new Map<string, WaitingSnapshot>();
+  function next(project: string, withinMs: number): WaitingSnapshot {
+    const snapshot = waiting.get(project) ?? addWaiting(project);
+    if (withinMs === 0) snapshot.begin();
+    else setTimeout(snapshot.begin, withinMs);
+    return snapshot;
+  }
+  function addWaiting(project: string): WaitingSnapshot {
+    const { promise: due, resolve: begin } = Promise.withResolvers<void>();
+    const state = Promise.all([running.get(project), due]).then(() => {
+      waiting.delete(project);
+      return read(project);
+    });
+    const snapshot = { state, begin, taken: null };
+    waiting.set(project, snapshot);
+    running.set(project, state);
+    return snapshot;
+  }
+  async function idWhenStored(project: string, { id, stored }: FileState): Promise<string | null> {
+    // git reports why nothing can be stored.
+    return (await stored) === false ? (await next(project, 0).state).id : id;
+  }
+  return {
+    next,
+    take(project: string): Promise<string | null> {
+      const snapshot = next(project, 0);
+      return (snapshot.taken ??= snapshot.state.then((state) => idWhenStored(project, state)));
+    },
+    settle: async (project: string) => void (await running.get(project)),
+  };
+}
+
+const unknownState: FileState = { id: null, stored: null };
 
 /** The tree that an earlier process stored; null if there is none for these rules. */
 function readStored(shadow: ShadowRepository, leaveOut: readonly string[]): { tree: KeptTree; innerRepositories: string[] } | null {
@@ -118,6 +150,16 @@ function storeTree(shadow: ShadowRepository, tree: KeptTree, { leaveOut, inner }
   }
 }
 
+/** False if the objects can't be written, for example because the disk is full. */
+function tryToWrite(tree: KeptTree | undefined): boolean {
+  try {
+    tree?.writeObjects();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Projects whose files stay in memory. One process works in few projects at a time. */
 const maxKeptTrees = 4;
 
@@ -129,10 +171,20 @@ function createTreeMemory(readStored: (project: string) => KeptTree | null) {
   const kept = new Map<string, KeptTree>();
   const loading = new Map<string, Promise<KeptTree | null>>();
   const known = new Set<string>();
+  /** Writes when all is done that waits for the state: usually, when a command has been started. */
+  async function writeSoon(project: string, tree: KeptTree): Promise<boolean> {
+    await yieldToEventLoop();
+    const isWritten = tryToWrite(tree);
+    if (!isWritten && kept.get(project) === tree) kept.delete(project);
+    return isWritten;
+  }
   return {
     get: async (project: string): Promise<KeptTree | null> => (await loading.get(project)) ?? kept.get(project) ?? null,
     has: (project: string): boolean => kept.has(project) || loading.has(project),
-    forget: (project: string): boolean => kept.delete(project),
+    forget(project: string): boolean {
+      tryToWrite(kept.get(project));
+      return kept.delete(project);
+    },
     load(project: string, tree: Promise<KeptTree | null>): void {
       // Without it git takes the next snapshot too, which only costs time.
       loading.set(
@@ -141,15 +193,18 @@ function createTreeMemory(readStored: (project: string) => KeptTree | null) {
       );
     },
     /** Returns null if git must take the snapshot. */
-    async take(project: string): Promise<string | null> {
+    async read(project: string): Promise<FileState | null> {
       const loaded = await loading.get(project);
       loading.delete(project);
       const added = loaded ?? (known.has(project) ? null : readStored(project));
       known.add(project);
       if (added !== null) kept.set(project, added); // a Map is in order of insertion: the latest is last
-      for (const oldest of [...kept.keys()].slice(0, -maxKeptTrees)) kept.delete(oldest);
+      for (const oldest of [...kept.keys()].slice(0, -maxKeptTrees)) this.forget(oldest);
+      const tree = kept.get(project);
+      if (tree === undefined) return null;
       try {
-        return (await kept.get(project)?.take()) ?? null;
+        const id = await tree.read();
+        return { id, stored: tree.isWritten ? null : writeSoon(project, tree) };
       } catch (error) {
         // git skips files that it can't read, and reports other problems better.
         if (error instanceof OutdatedError || (error instanceof Error && "code" in error)) return null;

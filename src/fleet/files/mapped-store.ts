@@ -1,8 +1,9 @@
 // The shared store as one machine sees it: paths of sessions are mapped in both directions. It also reports the recorded
 // states of a session's files, before the store has them, so that a checkpoint is never older than the conversation says.
 import type { CallFiles, FileRecord, TurnFiles } from "../../protocol/tree/file-changes.ts";
+import type { NewNode } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import type { Lease, Store } from "../../store/store.ts";
+import type { Lease, RecordsOfNode, Store } from "../../store/store.ts";
 import type { PathMap } from "./fleet-paths.ts";
 
 export type FileStateHooks = {
@@ -71,21 +72,20 @@ function mapFileRecords(store: Store, { toLocal, toShared }: PathMap, hooks: Fil
     project: toLocal(record.project),
     paths: record.paths?.map(toLocal) ?? null,
   });
+  const shareRecords = (lease: Lease, records: CallFiles[]): CallFiles[] => {
+    for (const { project, after } of records) if (after !== null) hooks?.onState(lease, project, after);
+    return records.map((record) => ({ ...record, project: toShared(record.project), paths: record.paths?.map(toShared) ?? null }));
+  };
   return {
     async saveTurnFiles(lease: Lease, turn: string, files: TurnFiles) {
       if (files.after !== null) await hooks?.onEnd(lease, files.project, files.after);
       else hooks?.onState(lease, files.project, files.before);
       await store.saveTurnFiles(lease, turn, { ...files, project: toShared(files.project) });
     },
-    async saveCallFiles(lease: Lease, turn: string, ...records: CallFiles[]) {
-      for (const { project, after } of records) if (after !== null) hooks?.onState(lease, project, after);
-      const shared = records.map((record) => ({
-        ...record,
-        project: toShared(record.project),
-        paths: record.paths?.map(toShared) ?? null,
-      }));
-      await store.saveCallFiles(lease, turn, ...shared);
-    },
+    saveCallFiles: (lease: Lease, turn: string, ...records: CallFiles[]) =>
+      store.saveCallFiles(lease, turn, ...shareRecords(lease, records)),
+    appendNode: (lease: Lease, turn: string | null, node: NewNode, files?: RecordsOfNode) =>
+      store.appendNode(lease, turn, node, files && ((id) => shareRecords(lease, files(id)))),
     async turnFiles(turns: string[]) {
       const files = await store.turnFiles(turns);
       return new Map([...files].map(([turn, entry]) => [turn, { ...entry, project: toLocal(entry.project) }]));

@@ -5,7 +5,7 @@ import type { OutputStream } from "../../kit/process/output-reader.ts";
 import type { ContextView } from "../schema/results.ts";
 import type { TurnError } from "./error.ts";
 import type { TransientEventBody } from "../tree/event.ts";
-import type { EntryChange, FileChange, FileVersion } from "../tree/file-changes.ts";
+import type { EntryChange, FileChange, FileVersion, FileState } from "../tree/file-changes.ts";
 import type { Handle, HandleMetadata } from "../tree/handle.ts";
 import type { ImageData, NewNode, Node } from "../tree/node.ts";
 import type { Denial, EnforcedPolicy, Policy } from "./policy.ts";
@@ -329,6 +329,8 @@ export type TurnServersInput = Pick<TurnInput, "mcpServers">;
 export type Snapshots = {
   /** Records the files now. Null if that is impossible, which is reported once. */
   take: (project: string) => Promise<string | null>;
+  /** Reads the files and stores them afterwards. Begins after `withinMs`, or with an earlier snapshot of the project. */
+  read: (project: string, withinMs?: number) => Promise<FileState>;
   /** Whether the files are in memory, so that `take` needs little time if few have changed. */
   isFast: (project: string) => Promise<boolean>;
   /** Stores the files in memory for the next process, if they have changed. Never rejects. Call it after the last `take`. */

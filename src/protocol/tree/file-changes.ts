@@ -27,6 +27,9 @@ export type CallFiles = {
 /** `CallFiles` of any turn. A turn without records of its calls is one record, and `first` is null. */
 export type FileRecord = Omit<CallFiles, "first"> & { session: string; turn: string; first: string | null };
 
+/** `id` is null if the files can't be recorded. `stored` is null if the state is stored already; it resolves to false if that failed. */
+export type FileState = { id: string | null; stored: Promise<boolean> | null };
+
 /** A change of one file between two recorded states. */
 export type EntryChange = {
   /** Relative to the project, one character for each byte. */

@@ -42,6 +42,20 @@ export function describeFiles(store: () => Store): void {
     ]);
   });
 
+  test("records are stored with a node, and have its id", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    await store().saveCallFiles(lease, turn.id, calls("n1"));
+    const { value: node } = await store().appendNode(lease, turn.id, agentNode("calls"), (id) => [
+      calls("n1", { last: "n2", after: "b", endedAt: 1_500 }),
+      calls(id, { before: null, startedAt: 2_000 }),
+    ]);
+    const of = { session: session.id, turn: turn.id };
+    expect(await store().turnRecords([turn.id])).toEqual([
+      { ...of, ...calls("n1", { last: "n2", after: "b", endedAt: 1_500 }) },
+      { ...of, ...calls(node.id, { before: null, startedAt: 2_000 }) },
+    ]);
+  });
+
   test("a turn without records of calls is one record, unless it changed nothing", async () => {
     const { session, lease, turn } = await beginTurn(store());
     const tip = (await store().appendNode(lease, turn.id, agentNode("done"))).value.id;

@@ -122,9 +122,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     interruptedSession: (project) => interruptedSession(db, self(), project),
     listTurns: (endedSince) => listTurns(db, self(), endedSince),
     latestTurnsBy: (...params) => latestTurnsBy(db, self(), ...params),
-    appendNode: async (lease, id, added) => {
+    appendNode: async (lease, id, added, files) => {
       const result = await appendNode(db, lease, id, added);
       saved.forget(id);
+      if (id !== null && files !== undefined) await saveCallFiles(db, lease, id, ...files(result.value.id));
       return result;
     },
     endTurn: async (lease, id, end) => {

@@ -3,6 +3,7 @@ import type { CallFiles, FileRecord, TurnFiles } from "../../../protocol/tree/fi
 import type { Lease } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { requireLease } from "../lease.ts";
+import { writeCallFiles } from "./call-files.ts";
 import { openTurn } from "./write-turn.ts";
 
 export async function saveTurnFiles(db: Db, lease: Lease, turn: string, { project, before, after }: TurnFiles): Promise<void> {
@@ -16,13 +17,7 @@ export async function saveTurnFiles(db: Db, lease: Lease, turn: string, { projec
 export async function saveCallFiles(db: Db, lease: Lease, turn: string, ...records: CallFiles[]): Promise<void> {
   await db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
-    for (const { first, last, project, before, after, paths, startedAt, endedAt } of records)
-      // The columns with an index never change.
-      db.run`
-        insert into call_files (first, turn, last, project, before, after, paths, started_at, ended_at)
-        values (${first}, ${n}, ${last}, ${project}, ${before}, ${after}, ${paths && JSON.stringify(paths)}, ${startedAt}, ${endedAt})
-        on conflict (first) do update
-        set last = excluded.last, before = excluded.before, after = excluded.after, paths = excluded.paths, ended_at = excluded.ended_at`;
+    writeCallFiles(db, n, records);
   });
 }
 

@@ -6,7 +6,7 @@ import type { DurableEvent, DurableEventBody } from "../../../protocol/tree/even
 import { taskOf, type NewNode, type Node } from "../../../protocol/tree/node.ts";
 import type { CliSessionStart, Turn } from "../../../protocol/tree/turn.ts";
 import { zeroSpent, toCost } from "../../../protocol/tree/usage.ts";
-import type { Draft, Lease, NewTurn, TurnClose, WriteResult } from "../../store.ts";
+import type { Draft, Lease, NewTurn, Store, TurnClose, WriteResult } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { requireLease, type WriteTarget } from "../lease.ts";
 import { nodesPerTree } from "../migrations.ts";
@@ -16,6 +16,7 @@ import { idOf } from "../rows/node-row.ts";
 import { sessionAt } from "../rows/session-row.ts";
 import { addSpent, asStarted, selectTurns, toTurn, turnColumns, type TurnRow } from "../rows/turn-row.ts";
 import { indexSome } from "../search/search.ts";
+import { writeCallFiles } from "./call-files.ts";
 import { claimedNativeId, findCliSession } from "./cli-sessions.ts";
 import { closeStarted, consumePending, dropContinuations, insertPending, pendingTurn } from "../control/pending-turns.ts";
 import { requireSession } from "./sessions.ts";
@@ -45,11 +46,13 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Promise<WriteRe
   });
 }
 
-/** Adds the node below the session's tip and moves the tip to it. */
-export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewNode): Promise<WriteResult<Node>> {
+/** Adds the node below the session's tip and moves the tip to it. Only a node of a turn has records of calls. */
+export function appendNode(db: Db, ...[lease, turn, node, files]: Parameters<Store["appendNode"]>): Promise<WriteResult<Node>> {
   return db.write(() => {
     const target = requireLease(db, lease);
-    const { value, event } = addNode(db, target, turn === null ? null : openTurn(db, target, turn), node);
+    const open = turn === null ? null : openTurn(db, target, turn);
+    const { value, event } = addNode(db, target, open, node);
+    if (open !== null && files !== undefined) writeCallFiles(db, open.n, files(value.id));
     return { value, events: [event] };
   });
 }
