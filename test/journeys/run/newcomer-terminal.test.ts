@@ -85,3 +85,11 @@ test("config edit opens the file of the settings in the editor, and creates it i
   const piped = await skein.run(["config", "edit"]);
   expect([piped.code, piped.err]).toEqual([2, expect.stringContaining("config edit needs a terminal")]);
 });
+
+test.each(["acp", "mcp"])("skein %s in a terminal says what it waits for, and ends with Ctrl-D", async (command) => {
+  using skein = temporaryHome(vendorEnv(server.url));
+  await using waiting = startInPty(skein, [command]);
+  await waiting.until(`\`skein ${command} install\` adds it to one. Ctrl-D ends it`);
+  waiting.type("\u0004");
+  expect(await waiting.exited).toBe(0);
+});

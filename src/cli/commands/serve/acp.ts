@@ -2,9 +2,9 @@
 import { Fault } from "../../../protocol/api/error.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
 import { jsonFlag, usageLine } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { type Args, type Command, type CommandContext, isInteractive } from "../../parse/command.ts";
 import { connectHubFor } from "../run/detach.ts";
-import { cacheConnections } from "./connections.ts";
+import { cacheConnections, waitsText } from "./connections.ts";
 
 export const acp: Command = {
   name: "acp",
@@ -37,6 +37,7 @@ which key or sign-in is missing, for editors that open a terminal.`,
       return auth.run({ ...args, positionals: ["login", ...rest] }, ctx);
     }
     refuseNesting(ctx.enclosingSession());
+    if (isInteractive(ctx)) ctx.err.write(waitsText("acp", "an editor"));
     const { serveOverStdio } = await import("../../../acp/server/stdio.ts");
     await serveOverStdio({
       version: ctx.version,

@@ -1,4 +1,5 @@
-// Keeps one Api per directory while the Api answers. If its hub has exited, the next call finds or starts another hub.
+// Shared by `skein acp` and `skein mcp`. Keeps one Api per directory while the Api answers. If its hub has exited, the next call
+// finds or starts another hub.
 import type { Api } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 
@@ -26,4 +27,9 @@ async function answers(connection: Promise<Api>): Promise<boolean> {
     if (error instanceof Fault) return false;
     throw error;
   }
+}
+
+/** For a user who starts a server for programs in a terminal, where nothing else would appear. */
+export function waitsText(command: string, who: string): string {
+  return `skein ${command} waits for messages of ${who} on stdin; \`skein ${command} install\` adds it to one. Ctrl-D ends it\n`;
 }

@@ -2,12 +2,12 @@
 // servers that skein itself uses.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { cacheConnections } from "./connections.ts";
+import { cacheConnections, waitsText } from "./connections.ts";
 import type { McpServerDeps } from "../../../mcp/server/mcp-server.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
 import { checkVerb, countFlag, jsonFlag, usageLine } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { type Args, type Command, type CommandContext, isInteractive } from "../../parse/command.ts";
 import { connectHubFor } from "../run/detach.ts";
 import { flagReader } from "../run/flag-value.ts";
 import { runServerVerb, serverFlags, serverVerbNames } from "./mcp-servers.ts";
@@ -62,6 +62,7 @@ Examples:
     const deps = await createServerDeps(args, ctx);
     if (args.flags["http"]) return serveHttp(args, ctx, deps);
     if (args.flags["port"] !== undefined) throw new Fault("usage", "--port goes with --http");
+    if (isInteractive(ctx)) ctx.err.write(waitsText("mcp", "a client"));
     const { serveOverStdio } = await import("../../../mcp/server/mcp-server.ts");
     await serveOverStdio(deps, ctx.onStop);
     return 0;
