@@ -30,10 +30,11 @@ test("agent and model, directory and branch, context, cost, policy and network a
   expect(textOf({ ...used, bindings: viKeys })).toContain(`[SANDBOX: on]\n ${info(used)}`);
 });
 
-test("on a narrow screen the least important facts go first", () => {
+test("on a narrow screen the least important facts go first, the model and the policy last", () => {
   expect(info(withColumns(80))).toBe("claude-opus-5-5 · fastify (master) · ctx 12% · $0.03 · workspace · net off");
   expect(info(withColumns(60))).toBe("claude-opus-5-5 · ctx 12% · $0.03 · workspace · net off");
-  expect(info(withColumns(40))).toBe("claude-opus-5-5 · $0.03 · net off");
+  expect(info(withColumns(40))).toBe("claude-opus-5-5 · workspace · net off");
+  expect(info(withColumns(30))).toBe("claude-opus-5-5 · workspace");
   expect(info(withColumns(14))).toBe("claude-opus-…");
 });
 

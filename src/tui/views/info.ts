@@ -47,12 +47,13 @@ function factsOf(state: State): Fact[] {
   return [
     [
       { row: [styled(who)], importance: 2 },
-      { row: [styled(who.replace(/^native (?=\S)/, ""))], importance: 9 },
+      { row: [styled(who.replace(/^native (?=\S)/, ""))], importance: 10 },
     ],
     ...placeFacts(state),
     ...contextFacts(state),
     [{ row: [styled(costText(total, { digits: 2, isTight: true }), faint)], importance: 7 }],
-    [{ row: [styled(`${policy}${sandboxText}`, policyStyle)], importance: 5 }],
+    // The policy and the network decide what the next message may do, so they stay longer than the figures.
+    [{ row: [styled(`${policy}${sandboxText}`, policyStyle)], importance: 9 }],
     [{ row: [styled(`net ${net}`, net === "off" ? faint : waiting)], importance: 8 }],
   ];
 }
