@@ -1,6 +1,6 @@
 // `npm run bench:fleet-workers`: simulates 300 workers with 2,000 sessions. The workers are loops in six processes with the real
 // queue, heartbeats and leases; only the turns are made up. One process is killed. Writes the second part of FLEET.md;
-// `-- --quick` does not.
+// `-- --quick` does not. `-- --workers <n>` and `-- --sessions <n>` make it smaller.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -15,8 +15,8 @@ import { Worker } from "../src/store/postgres/leases/worker.ts";
 import { startPostgres } from "../test/support/temporary-postgres.ts";
 
 const processes = 6;
-const workersInEach = 50;
-const sessions = 2_000;
+const workersInEach = Math.ceil(flag("--workers", 300) / processes);
+const sessions = flag("--sessions", 2_000);
 const owners = 100;
 const nodesOfATurn = 10;
 /** Between two nodes of a turn: a model answers. */
@@ -24,6 +24,11 @@ const stepMs = 1_000;
 const killAfterMs = 20_000;
 const report = join(import.meta.dir, "FLEET.md");
 const marker = "\n## Workers";
+
+function flag(name: string, usual: number): number {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? usual : Number(process.argv[at + 1]);
+}
 
 type Counts = { claims: number[]; appends: number[]; beats: number[]; takeOvers: number[]; problems: string[] };
 
@@ -37,7 +42,7 @@ async function main(): Promise<void> {
     const startedAt = performance.now();
     const cpuAtStart = cpuSecondsOf(server.directory);
     const children = Array.from({ length: processes }, () =>
-      Bun.spawn([process.execPath, import.meta.path, "--child", url], { stdio: ["pipe", "pipe", "inherit"] }),
+      Bun.spawn([process.execPath, import.meta.path, ...process.argv.slice(2), "--child", url], { stdio: ["pipe", "pipe", "inherit"] }),
     );
     const outputs = children.map(({ stdout }) => new Response(stdout).text());
     let isKilled = false;

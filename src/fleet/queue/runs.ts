@@ -153,15 +153,21 @@ export async function putBack(db: PgDb, boss: PgBoss, run: Run, { why, afterMs }
   await db.begin(async (tx) => {
     const [row] = await tx.unsafe(`select id from skein.runs where id = $1 and worker = $2 for update`, [run.id, run.worker]);
     if (row === undefined) return;
-    await requeue(boss, tx, run, { why, startAfter: new Date(Date.now() + afterMs), attempts: run.attempts - 1 });
+    const startAfter = new Date(Date.now() + afterMs);
+    await requeue(boss, tx, run, { why, startAfter, attempts: run.attempts - 1, isFirst: afterMs === 0 });
   });
 }
 
-type Requeue = { why: string; startAfter: Date | null; attempts: number };
+/** A run that is first was interrupted, so that it starts before all that have not begun. */
+type Requeue = { why: string; startAfter: Date | null; attempts: number; isFirst: boolean };
 
-async function requeue(boss: PgBoss, tx: Bun.TransactionSQL, run: Run, { why, startAfter, attempts }: Requeue): Promise<void> {
+/** Above the highest priority that a person can give. */
+const firstPriority = 2_001;
+
+async function requeue(boss: PgBoss, tx: Bun.TransactionSQL, run: Run, { why, startAfter, attempts, isFirst }: Requeue): Promise<void> {
   await boss.complete(run.queue, run.job, null, { db: bossDb(tx) });
-  const job = await sendJob(boss, tx, { id: run.id, queue: run.queue, owner: run.owner, priority: run.priority, startAfter });
+  const priority = isFirst ? run.priority + firstPriority : run.priority;
+  const job = await sendJob(boss, tx, { id: run.id, queue: run.queue, owner: run.owner, priority, startAfter });
   await tx.unsafe(`update skein.runs set state = 'waiting', worker = null, job = $2, why = $3, attempts = $4 where id = $1`, [
     run.id,
     job,
@@ -198,7 +204,7 @@ export async function rescueRuns(db: PgDb, boss: PgBoss, own: OwnRuns): Promise<
         await boss.fail(run.queue, run.job, { why }, { db: bossDb(tx) });
       } else {
         const why = isForgotten ? `worker ${run.worker} had no answer from the database` : `worker ${run.worker} is gone`;
-        await requeue(boss, tx, run, { why, startAfter: null, attempts: run.attempts });
+        await requeue(boss, tx, run, { why, startAfter: null, attempts: run.attempts, isFirst: true });
       }
       rescued.push({ run, state: isDead ? "dead" : "waiting" });
     }

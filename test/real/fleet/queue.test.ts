@@ -133,3 +133,15 @@ test("a run that its living worker does not work on any more waits again", async
   await done(again!);
   await done(working!);
 }, 60_000);
+
+test("a run that lost its worker starts before runs that have not begun, whatever their priority", async () => {
+  const lost = await submit({ priority: -1000 });
+  expect((await claim("lost"))?.id).toBe(lost);
+  const waiting = await submit({ priority: 1000 });
+  await db.sql.unsafe("delete from skein.workers where id = 'lost'");
+  await rescueRuns(db, boss, { worker: "rescuer", running: [] });
+  const [first, second] = [await claim("w1"), await claim("w1")];
+  expect([first?.id, second?.id]).toEqual([lost, waiting]);
+  await done(first!);
+  await done(second!);
+}, 60_000);
