@@ -43,6 +43,16 @@ describe("worktrees", () => {
     expect(seen).toEqual([]);
   });
 
+  test("a worktree whose repository was removed names it, and what helps", async () => {
+    const member = await open("agent_engineer_1_aaaaaaaa");
+    rmSync(team.gitDir, { recursive: true });
+    const opened = worktrees.open(team, member);
+    await expect(opened).rejects.toMatchObject({
+      message: expect.stringContaining(team.gitDir),
+      hint: expect.stringContaining("skein fork"),
+    });
+  }, 20_000);
+
   test("a directory that the work has replaced by a link or a file is merged as such", async () => {
     write("d/one.txt", "1\n");
     write("e/deep/two.txt", "2\n");

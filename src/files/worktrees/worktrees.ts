@@ -202,6 +202,10 @@ function memberIndex(repository: ShadowRepository, directory: string): string {
 
 async function openWorkspace(repository: ShadowRepository, worktree: OpenedWorktree): Promise<void> {
   const { directory, branch, from, files = from } = worktree;
+  if (!existsSync(join(repository.dir, "HEAD")))
+    throw new Fault("usage", `the repository of the worktree ${directory} was removed: ${repository.dir}`, {
+      hint: "its recorded files are kept: `skein worktrees clean`, then `skein fork <session> -w`",
+    });
   const index = memberIndex(repository, directory);
   withoutLinks(dirname(index), () => makeDirectorySafely(dirname(index)));
   await adoptOldWorktree(repository, worktree);
