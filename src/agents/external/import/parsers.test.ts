@@ -1,10 +1,12 @@
 // Cases that the recorded transcripts do not contain. The entries have the formats that the programs document or use.
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { Json } from "../../../kit/text/json.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import type { ParsedTranscript } from "./parsed-node.ts";
 import { gemini } from "./gemini.ts";
+import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
 import { assignIds } from "./assign-ids.ts";
 
@@ -215,5 +217,41 @@ describe("pi", () => {
   test("entries of the first version, which had no links, form a sequence", () => {
     const message = (text: string) => ({ type: "message", timestamp, message: { role: "user", content: text } });
     expect(links(pi.parse([header, message("one"), message("two")]))).toEqual([" → one", "one → two"]);
+  });
+});
+
+describe("opencode", () => {
+  test("a recorded session becomes prompts, answers with thinking and calls, and results with their tokens and cost", async () => {
+    const file = join(import.meta.dir, "../../../../test/fixtures/transcripts/opencode/session.json");
+    const parsed = opencode.parse([(await Bun.file(file).json()) as Json]);
+    expect(parsed.nativeId).toStartWith("ses_");
+    expect(parsed.nodes.map(({ node }) => `${node.author} ${node.parts.map(({ kind }) => kind).join("+")}`)).toEqual([
+      "user text",
+      "agent thinking+text+call",
+      "tool result",
+      "agent text",
+      "user text",
+      "agent thinking+text+call",
+      "tool result",
+      "agent text",
+    ]);
+    expect(parsed.nodes[1]!.node).toMatchObject({
+      model: "anthropic/claude-sonnet-4-5",
+      costUsd: 0.019008,
+      usage: { input: 6276, output: 12 },
+    });
+    expect(parsed.nodes[2]!.node.parts).toMatchObject([{ kind: "result", name: "bash", text: "seen\n", isError: false }]);
+  });
+
+  test("a running call has no result yet, and entries of wrong types are left out", () => {
+    const running = { id: "p", type: "tool", tool: "bash", callID: "c", state: { status: "running", input: { command: "ls" } } };
+    const messages = [
+      { info: { id: "m", role: "assistant" }, parts: [running, 7, { type: "text", text: 8 }] },
+      "no",
+      { info: 1, parts: {} },
+    ];
+    const { nodes } = opencode.parse([{ info: { id: "ses_1" }, messages }]);
+    expect(nodes.map(({ node }) => node.parts.map(({ kind }) => kind))).toEqual([["call"], []]);
+    expect(opencode.recognises({ info: { id: "msg_1" }, messages: [] })).toBe(false);
   });
 });

@@ -84,7 +84,7 @@ describe("a file", () => {
 
   test("a file that is not a transcript is refused in one line", async () => {
     for (const text of ["", "\n\n", "hello\n", "[1,2]\n", '{"a":1}\n', "{".repeat(100_000), "null\n".repeat(1000)])
-      expect(await errorOf(text)).toMatch(/^standard input is not a transcript of skein, claude, codex, gemini, pi, atif$/);
+      expect(await errorOf(text)).toMatch(/^standard input is not a transcript of skein, claude, codex, gemini, opencode, pi, atif$/);
     expect(await errorOf(textOf("pi"), "claude")).toBe("standard input is not a transcript of claude");
     expect(await errorOf(textOf("pi").split("\n")[0]!)).toBe("there is no message in standard input");
   });
