@@ -64,7 +64,7 @@ test("a turn is started, answered, steered, queued, paused and stopped with keys
   await page.locator("input.search:focus").waitFor();
   await keys.type("Written");
   await page.locator(".hit").first().waitFor();
-  await keys.press("Escape", "Tab", "Enter");
+  await keys.activate(page.locator(".hit a").first());
   await waitForEnd(page);
   await keys.press("Escape", "?");
   await keys.activate(button("Log out"));
