@@ -12,8 +12,8 @@ import type { RecordsOfNode } from "../../store/store.ts";
 import type { RunningTurn } from "../turn/running-turns.ts";
 import type { TurnSnapshots } from "./report-snapshots.ts";
 
-/** A call waits at most this long for the snapshot before it. */
-export const maxCallDelayMs = 250;
+/** A call waits at most 250 ms for the snapshot before it. A timer fires some milliseconds late. */
+export const maxCallDelayMs = 240;
 
 /** A model that answers at once has the record of its last calls written with the next one, as one transaction. */
 const maxWriteDelayMs = 20;
