@@ -33,7 +33,7 @@ function flag(name: string, usual: number): number {
 type Counts = { claims: number[]; appends: number[]; beats: number[]; takeOvers: number[]; problems: string[] };
 
 async function main(): Promise<void> {
-  const server = await startPostgres({ shared_buffers: "1GB", max_connections: "400" });
+  const server = await startPostgres({ shared_buffers: "1GB", max_connections: "450" });
   try {
     const url = await server.createDatabase();
     await createTables(url);
@@ -87,7 +87,8 @@ async function submitAll(store: PostgresStore): Promise<void> {
 
 /** Fifty workers, each with a row, a heartbeat and a machine of its own, on the connections of one process. */
 async function work(url: string): Promise<void> {
-  const store = await openPostgresStore({ url, max: 20, retryMs: 60_000 });
+  // A claim needs a second connection while others wait for the lock of the queue, as each process has in a real fleet.
+  const store = await openPostgresStore({ url, max: workersInEach + 5, retryMs: 60_000 });
   const { db } = store;
   const counts: Counts = { claims: [], appends: [], beats: [], takeOvers: [], problems: [] };
   const boss = await startBoss(db, { warn: (line) => counts.problems.push(line) });
