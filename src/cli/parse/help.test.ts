@@ -108,7 +108,7 @@ Examples:
     const page = manPage(groups, "1.2.3");
     for (const { commands } of groups)
       for (const { name, flags } of commands) {
-        expect(page).toContain(`.SS skein ${name}`);
+        expect(page).toContain(`.SS skein ${name.replaceAll("-", "\\-")}`);
         for (const flag of flags) expect(page).toContain(`--${flag.name}`.replaceAll("-", "\\-"));
       }
     const requests = page.split("\n").filter((line) => /^[.']/.test(line));

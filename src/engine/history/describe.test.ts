@@ -40,6 +40,7 @@ function createAgent(answers: { prompts: string[]; answer?: string }): TakeTurn 
 let snapshotCount = 0;
 const snapshots = {
   take: async () => `state${(snapshotCount += 1)}`,
+  read: async () => ({ id: `state${(snapshotCount += 1)}`, stored: null }),
   isFast: async () => false,
   save: async () => {},
   entries: async (_project, pairs) => pairs.map(([before, after]) => [{ path: "a.ts", before, after }]),
