@@ -28,13 +28,35 @@ export function isValueMark(code: number): boolean {
   return code === 0x2c || code === 0x5b || code === 0x7b;
 }
 
-/** Null if the text is not a JSON object, or has too many values. */
+/** Functions that walk a deeper value overflow the stack. No message of an agent, a server or a transcript is as deep. */
+const maxJsonDepth = 1_000;
+
+/** Null if the text is not a JSON object, has too many values, or is too deep. */
 export function parseJson(text: string): Json | null {
   if (hasTooManyValues(text)) return null;
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : null;
+    return isRecord(value) && !(mayBeTooDeep(text) && isTooDeep(value)) ? value : null;
   } catch {
     return null;
   }
+}
+
+/** Each level needs a mark at its start and one at its end. Marks in strings are counted too, so this is only a first look. */
+function mayBeTooDeep(text: string): boolean {
+  if (text.length <= 2 * maxJsonDepth) return false;
+  let count = 0;
+  for (let index = 0; index < text.length && count <= maxJsonDepth; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === 0x5b || code === 0x7b) count += 1;
+  }
+  return count > maxJsonDepth;
+}
+
+/** Walks level by level, because a recursive walk is what a deep value would break. */
+function isTooDeep(value: Json): boolean {
+  let level: object[] = [value];
+  for (let depth = 0; depth < maxJsonDepth && level.length > 0; depth += 1)
+    level = level.flatMap((parent) => Object.values(parent).filter((child) => typeof child === "object" && child !== null));
+  return level.length > 0;
 }

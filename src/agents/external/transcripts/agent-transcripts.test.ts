@@ -193,6 +193,27 @@ describe("the index of transcripts", () => {
     expect(await listed()).toEqual([]);
   });
 
+  test("a transcript that would overflow a stack, and a directory that is none, leave the others listed", async () => {
+    putAll();
+    const before = await listed();
+    const directory = dirname(pathOf("claude"));
+    const input = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const call = `{"uuid":"1","type":"assistant","message":{"role":"assistant","content":[{"name":"x","input":{"a":${input}}}]}}\n`;
+    put(join(directory, "deep.jsonl"), call);
+    put(join(directory, "short-lines.jsonl"), "{}\n".repeat(200_000));
+    rmSync(join(home, ".pi"), { recursive: true });
+    put(join(home, ".pi"), "a file");
+    expect(await listed()).toEqual(before.filter(({ agent }) => agent !== "pi"));
+  });
+
+  test("a time that no calendar has leaves a session of opencode in the list", async () => {
+    const path = putOpencode();
+    const db = new Database(path);
+    db.run("update message set data = json_set(data, '$.time.created', 1e300)");
+    db.close();
+    expect((await only("opencode")).task).toBe("Say one, two, three.");
+  });
+
   test("a project lists only its own sessions, also those of Gemini CLI, which stores only a hash", async () => {
     putAll();
     const agents = (await listed({ project: "/home/user/project" })).map(({ agent }) => agent).toSorted();

@@ -1,6 +1,6 @@
 // The places where other agents keep their transcripts. Lists files; opens none.
-import { lstatSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { type Dirent, lstatSync, readdirSync, type Stats } from "node:fs";
+import { join, relative, resolve } from "node:path";
 import type { TranscriptAgent } from "../../../protocol/transcripts/agent-transcript.ts";
 
 export type TranscriptHome = { env: Record<string, string | undefined>; home: string };
@@ -32,25 +32,48 @@ const locations: Record<TranscriptAgent, Location> = {
   pi: { directory: ({ env, home }) => join(env["PI_CODING_AGENT_DIR"] || join(home, ".pi", "agent"), "sessions"), pattern: "*/*.jsonl" },
 };
 
+/** Codex keeps its files three directories deep. */
+const maxDepth = 8;
+
 export function transcriptDirectory(agent: TranscriptAgent, home: TranscriptHome): string {
   return locations[agent].directory(home);
 }
 
-/** Links are not followed. A directory that can't be read counts as empty. */
+/** Links below the agent's directory are not followed. A directory that can't be read counts as empty. */
 export function listTranscriptFiles(agent: TranscriptAgent, home: TranscriptHome): TranscriptFile[] {
   const { pattern, isPart } = locations[agent];
-  const directory = transcriptDirectory(agent, home);
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  const directory = resolve(transcriptDirectory(agent, home));
+  const glob = new Bun.Glob(pattern);
   const files: TranscriptFile[] = [];
-  for (const path of new Bun.Glob(pattern).scanSync({ cwd: directory, absolute: true, followSymlinks: false })) {
-    const file = isPart?.(path) === true ? null : statFile(path);
+  for (const path of pathsBelow(directory, pattern.startsWith("**") ? maxDepth : pattern.split("/").length)) {
+    const file = glob.match(relative(directory, path)) && isPart?.(path) !== true ? statFile(path) : null;
     if (file !== null) files.push(file);
   }
   return files;
 }
 
-/** Null if it is a link or no regular file, or was deleted meanwhile. */
+/** Bun's own scan ends with the first directory that can't be read. */
+function* pathsBelow(directory: string, depth: number): Generator<string> {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return;
+  }
+  for (const entry of entries) {
+    const path = join(directory, entry.name);
+    if (!entry.isDirectory()) yield path;
+    else if (depth > 1) yield* pathsBelow(path, depth - 1);
+  }
+}
+
+/** Null if it is a link or no regular file, was deleted meanwhile, or is in a directory that can't be entered. */
 export function statFile(path: string): TranscriptFile | null {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat?.isFile() === true ? { path, bytes: stat.size, modifiedAt: stat.mtimeMs, inode: stat.ino } : null;
+  let stat: Stats;
+  try {
+    stat = lstatSync(path);
+  } catch {
+    return null;
+  }
+  return stat.isFile() ? { path, bytes: stat.size, modifiedAt: stat.mtimeMs, inode: stat.ino } : null;
 }

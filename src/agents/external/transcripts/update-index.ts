@@ -115,13 +115,7 @@ async function addFrom(db: Database, start: FileState, { descriptor, file, onByt
   const seen = new Set<string>();
   for (const batch of readBatches(descriptor, { from: start.offset, to: file.bytes, agent: start.agent, path: file.path })) {
     const messages = batch.entries.flatMap((entry) => messagesIn(entry, start.agent, seen));
-    const facts: EntryFacts = Object.assign({}, ...batch.entries.map(factsOf).toReversed());
-    const latest = batch.entries.map(factsOf).findLast(({ model }) => model !== undefined)?.model;
-    const next = withNews(
-      { ...state, ...file, offset: batch.offset },
-      { ...facts, ...(latest === undefined ? {} : { model: latest }) },
-      messages,
-    );
+    const next = withNews({ ...state, ...file, offset: batch.offset }, factsOfAll(batch.entries), messages);
     // A batch that is not the last has the size that was read, so that a later update goes on after a kill.
     const n = addMessages(db, state, batch.isLast ? next : { ...next, bytes: batch.offset }, messages);
     if (n === null) return; // Another process reads the same transcript.
@@ -129,6 +123,16 @@ async function addFrom(db: Database, start: FileState, { descriptor, file, onByt
     onBytes(batch.bytes);
     await yieldToEventLoop();
   }
+}
+
+/** The first value of each fact, and the last model. */
+function factsOfAll(entries: readonly Json[]): EntryFacts {
+  let facts: EntryFacts = {};
+  for (const entry of entries) {
+    const { model, ...others } = factsOf(entry);
+    facts = { ...others, ...facts, ...(model === undefined ? {} : { model }) };
+  }
+  return facts;
 }
 
 function messagesIn(entry: Json, agent: TranscriptAgent, seen: Set<string>): Message[] {
