@@ -43,10 +43,14 @@ export type Network = {
 
 const forbidden = "machines of their own need root and the right to make namespaces: run this test outside of a container";
 
+const machineNamespaces = ["--net", "--mount", "--uts", "--pid", "--mount-proc"];
+const bootIdPath = "/proc/sys/kernel/random/boot_id";
+
 /** Whether this machine lets the test make networks, mounts and processes of their own. */
 export const canMakeNetworks: boolean = (() => {
-  const probe = "ip link add bridge0 type bridge && ip link add cable0 type veth peer name cable1";
-  return Bun.spawnSync(["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "sh", "-c", probe]).exitCode === 0;
+  const cables = "ip link add bridge0 type bridge && ip link add cable0 type veth peer name cable1";
+  const probe = `hostname probe && mount --bind /dev/null ${bootIdPath} && ${cables}`;
+  return Bun.spawnSync(["unshare", ...machineNamespaces, "--fork", "sh", "-c", probe]).exitCode === 0;
 })();
 
 /** Throws where a container or a missing right forbids namespaces. */
@@ -94,8 +98,8 @@ type MachineOptions = { name: string; number: number; env: Record<string, string
 async function createMachine({ name, number, env, enter, directory }: MachineOptions): Promise<{ machine: Machine; end: () => void }> {
   const boot = join(directory, `${name}.boot`);
   writeFileSync(boot, `${crypto.randomUUID()}\n`);
-  const prepare = `hostname ${name}; ip link set lo up; mount --bind ${boot} /proc/sys/kernel/random/boot_id`;
-  const space = await startNamespaces(["--net", "--mount", "--uts", "--pid", "--mount-proc"], prepare);
+  const prepare = `hostname ${name}; ip link set lo up; mount --bind ${boot} ${bootIdPath}`;
+  const space = await startNamespaces(machineNamespaces, prepare);
   const cable = `m${number}`;
   await command([...enter, "ip", "link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", String(space.pid)]);
   await command([...enter, "ip", "link", "set", cable, "master", "bridge0", "up"]);

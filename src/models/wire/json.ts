@@ -24,6 +24,14 @@ export function numberAt(json: Json | undefined, key: string): number | undefine
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
+/** A time in milliseconds. A number that no Date can have counts as missing. */
+export function timeAt(json: Json | undefined, key: string): number | undefined {
+  const value = numberAt(json, key);
+  return value === undefined || Math.abs(value) > lastTime ? undefined : value;
+}
+
+const lastTime = 8.64e15;
+
 /** A number of tokens or an amount of money. A negative one counts as missing: it would give back budget that was used. */
 export function countAt(json: Json | undefined, key: string): number | undefined {
   const value = numberAt(json, key);

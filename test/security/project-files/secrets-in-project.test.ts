@@ -1,10 +1,10 @@
 // A secret of the user is in the project, because a variable names it. Tools can't read it there. They try to move it, or to make
 // skein copy or read it for them. A person merges their work; hooks must not come along unseen.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Script } from "../../../src/scripted-model/script.ts";
-import { createVictim, model, secret, users, type Victim } from "./setup.ts";
+import { createVictim, give, model, secret, users, type Victim } from "./setup.ts";
 
 const task = ["run", "go on", "-m", model, "--json"];
 
@@ -97,7 +97,7 @@ describe.each(users)("$name, namespaces", (person) => {
     const target = join(victim.skein.home, ".config/user-units");
     const shared = join(victim.skein.root, "projects", "elsewhere");
     for (const directory of [target, shared]) mkdirSync(directory, { recursive: true });
-    for (const directory of [join(victim.skein.home, ".config"), target, shared]) chownSync(directory, person.uid, person.uid);
+    for (const directory of [join(victim.skein.home, ".config"), shared]) give(directory, person);
     await run([...task, "--session", "linked", "--add-dir", shared, "--allow-write", shared], `ln -s ${target} ${shared}/out`);
     expect(readdirSync(shared)).toEqual(["out"]);
     for (const args of [

@@ -74,7 +74,7 @@ export function createVictim(person: Person, tier: Tier, env: Record<string, str
 }
 
 /** Gives everything below a directory to the person, except the copy of the program. */
-function give(path: string, person: Person): void {
+export function give(path: string, person: Person): void {
   if (person.uid === process.getuid?.() || lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
   if (lstatSync(path).isSymbolicLink()) return lchownSync(path, person.uid, person.uid);
   chownSync(path, person.uid, person.uid);

@@ -1,7 +1,7 @@
 // Parses a session of opencode in the shape of `opencode export`: messages with their parts. A part of a tool has the call
 // and its result, so it becomes a call in the answer's node and a node of its own.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
-import { countAt, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { countAt, listAt, objectAt, textAt, timeAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import type { ParsedNode, ParsedTranscript, TranscriptFormat } from "./parsed-node.ts";
@@ -23,7 +23,7 @@ function parse(entries: Json[]): ParsedTranscript {
 function addMessage(nodes: ParsedNode[], message: Json): void {
   const info = objectAt(message, "info");
   const parts = listAt(message, "parts");
-  const at = numberAt(objectAt(info, "time"), "created") ?? nodes.at(-1)?.at ?? 0;
+  const at = timeAt(objectAt(info, "time"), "created") ?? nodes.at(-1)?.at ?? 0;
   const add = (key: string, time: number, node: NewNode) =>
     void nodes.push({ key, parent: nodes.length === 0 ? null : nodes.length - 1, at: time, node });
   const id = textAt(info, "id");
@@ -43,7 +43,7 @@ function addMessage(nodes: ParsedNode[], message: Json): void {
     const state = objectAt(part, "state") ?? {};
     if (state["status"] !== "completed" && state["status"] !== "error") continue;
     const content = state["output"] ?? state["error"];
-    const ended = numberAt(objectAt(state, "time"), "end") ?? at;
+    const ended = timeAt(objectAt(state, "time"), "end") ?? at;
     const call = textAt(part, "callID");
     add(call, ended, resultNode({ call, name: textAt(part, "tool"), content, isError: state["status"] === "error" }));
   }

@@ -243,6 +243,12 @@ describe("opencode", () => {
     expect(parsed.nodes[2]!.node.parts).toMatchObject([{ kind: "result", name: "bash", text: "seen\n", isError: false }]);
   });
 
+  test("a time that no calendar has counts as missing", () => {
+    const message = (created: number) => ({ info: { id: "m", role: "user", time: { created } }, parts: [{ type: "text", text: "hi" }] });
+    const { nodes } = opencode.parse([{ info: { id: "ses_1" }, messages: [message(5), message(1e300), message(-1e16)] }]);
+    expect(nodes.map(({ at }) => at)).toEqual([5, 5, 5]);
+  });
+
   test("a running call has no result yet, and entries of wrong types are left out", () => {
     const running = { id: "p", type: "tool", tool: "bash", callID: "c", state: { status: "running", input: { command: "ls" } } };
     const messages = [

@@ -5,7 +5,7 @@ import { constants, copyFileSync, existsSync, mkdtempSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseJson, type Json } from "../../../kit/text/json.ts";
-import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { objectAt, textAt, timeAt } from "../../../models/wire/json.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { addMessages, type FileState, type IndexedFile, removeFile, withNews } from "./index-db.ts";
 import { listTranscriptFiles, statFile, type TranscriptHome } from "./locations.ts";
@@ -81,13 +81,10 @@ function updateSessions(db: Database, { copy, path, known }: Source): true {
   return true;
 }
 
-/** A Date of a later time is invalid, and has no text. */
-const lastTime = 8.64e15;
-
 /** A message in the shape that the index reads: its texts, and one entry for each call with its result. */
 function entriesOf({ info, parts }: OpencodeMessage): Json[] {
-  const created = numberAt(objectAt(info, "time"), "created") ?? Number.NaN;
-  const timestamp = Math.abs(created) <= lastTime ? new Date(created).toISOString() : "";
+  const created = timeAt(objectAt(info, "time"), "created");
+  const timestamp = created === undefined ? "" : new Date(created).toISOString();
   return parts.flatMap((part): Json[] => {
     if (part["type"] === "text") return [{ timestamp, message: { role: info["role"], content: [{ text: part["text"] }] } }];
     if (part["type"] !== "tool") return [];
