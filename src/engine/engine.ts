@@ -1,7 +1,6 @@
 // Implements the Api on top of the store and the agents. Only the engine writes to the store and publishes events.
 import type { TurnError } from "../protocol/api/error.ts";
 import type { Clock } from "../kit/flow/clock.ts";
-import { cancellable } from "../kit/flow/cancellable.ts";
 import { lazy } from "../kit/flow/lazy.ts";
 import type { Api } from "../protocol/api/api.ts";
 import { protocolVersion, type PendingTurn } from "../protocol/api/control.ts";
@@ -9,7 +8,6 @@ import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-cha
 import type { AgentTranscripts } from "../protocol/transcripts/agent-transcript.ts";
 import type { CommitLog, CommitNotes } from "../protocol/tree/history.ts";
 import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/tree/import.ts";
-import type { Event } from "../protocol/tree/event.ts";
 import type { Turn } from "../protocol/tree/turn.ts";
 import type { HookEvent } from "../protocol/hooks/hook-event.ts";
 import type { EnclosingSession } from "../protocol/api/policy.ts";
@@ -20,6 +18,8 @@ import { bareTurn } from "../protocol/api/turn-options.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import type { SessionWorktrees } from "../protocol/worktree/ports.ts";
 import type { Store } from "../store/store.ts";
+import { callOwner } from "./control/owner.ts";
+import { watchSession } from "./control/watch.ts";
 import type { RunningTurns } from "./turn/running-turns.ts";
 import { checkTurn } from "./turn/run-turn.ts";
 import { createTurnStarter } from "./turn/start-turns.ts";
@@ -158,7 +158,6 @@ const load = {
   graft: () => import("./tree/graft.ts"),
   files: () => import("./files/files-methods.ts"),
   asks: () => import("./control/asks.ts"),
-  owner: () => import("./control/owner.ts"),
   steer: () => import("./control/steer.ts"),
   pause: () => import("./control/pause.ts"),
   pending: () => import("./pending/pending-turns.ts"),
@@ -187,7 +186,7 @@ export function createEngine(deps: EngineDeps): Api {
       withdraw: async (params) => (await load.pending()).withdrawTurn(deps, params),
       cancel: (params) => cancelTurn(deps, params),
       kill: async ({ session, ...options }) => (await import("./control/kill.ts")).killTurn(deps, session, options),
-      watch: (params) => cancellable((signal) => watchSession(deps, params, signal)),
+      watch: (params) => watchSession(deps, params),
       steer: async (params) => (await load.steer()).steer(deps, params),
       takeBack: async (params) => (await load.steer()).takeBack(deps, params),
       pause: async ({ session, force }) => (await load.pause()).pauseTurn(deps, session, { force }),
@@ -244,10 +243,6 @@ export function createEngine(deps: EngineDeps): Api {
   };
 }
 
-async function* watchSession(deps: EngineDeps, params: Parameters<Api["turn"]["watch"]>[0], signal: AbortSignal): AsyncGenerator<Event> {
-  yield* (await import("./control/watch.ts")).streamEvents(deps, params, signal);
-}
-
 function usageMethods(deps: EngineDeps): Api["usage"] {
   return {
     report: async ({ by, project }) => (deps.hasStore() ? (await deps.store()).usage(by, project) : []),
@@ -302,9 +297,7 @@ function treeMethods(deps: EngineDeps) {
 
 async function cancelTurn(deps: EngineDeps, { session, mayContinue = false }: Parameters<Api["turn"]["cancel"]>[0]): Promise<void> {
   if (deps.running.stop(session, { mayContinue })) return;
-  await (
-    await load.owner()
-  ).callOwner(deps, session, {
+  await callOwner(deps, session, {
     local: () => {},
     remote: (api) => api.turn.cancel({ session }),
     idle: () => stopWaiting(deps, session),

@@ -1,6 +1,7 @@
 // Streams a session's stored events and then its new ones, whichever process runs it. No durable event is missed or sent
 // twice: the queue of new events is opened before the store is read, and duplicates are dropped.
 import type { Api } from "../../protocol/api/api.ts";
+import { cancellable } from "../../kit/flow/cancellable.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event, TransientEvent } from "../../protocol/tree/event.ts";
 import type { EngineDeps } from "../engine.ts";
@@ -12,7 +13,11 @@ const idlePollMs = 200;
 
 type Watch = Parameters<Api["turn"]["watch"]>[0];
 
-export async function* streamEvents(deps: EngineDeps, { session, afterSeq, until }: Watch, signal: AbortSignal): AsyncGenerator<Event> {
+export function watchSession(deps: EngineDeps, params: Watch): AsyncIterable<Event> {
+  return cancellable((signal) => streamEvents(deps, params, signal));
+}
+
+async function* streamEvents(deps: EngineDeps, { session, afterSeq, until }: Watch, signal: AbortSignal): AsyncGenerator<Event> {
   const store = await deps.store();
   await store.requireSession(session);
   const sent: SentPosition = { seq: afterSeq, n: 0 };
