@@ -179,6 +179,25 @@ describe("the index of transcripts", () => {
     expect(await listed()).toEqual(before);
   });
 
+  test("an index with damaged pages is made again by the list or the search that reads them", async () => {
+    putAll();
+    const path = join(home, "skein", "index.db");
+    const before = await listed();
+    const found = await port.search("words", everything);
+    const damage = async (from: number) => {
+      const db = new Database(path);
+      db.run("pragma wal_checkpoint(truncate)");
+      db.close();
+      const bytes = readFileSync(path);
+      writeFileSync(path, Buffer.concat([bytes.subarray(0, from), Buffer.alloc(bytes.length - from, 0xff)]));
+      port = createAgentTranscripts(path, { env: {}, home });
+    };
+    await damage(4_096);
+    expect(await listed()).toEqual(before);
+    await damage(4_096);
+    expect(await port.search("words", everything)).toEqual(found);
+  });
+
   test("hostile files are no transcripts: no JSON, deep JSON, links, wrong types, no session", async () => {
     const directory = dirname(pathOf("claude"));
     put(join(directory, "text.jsonl"), "no json\n\u0000\u0001\n");

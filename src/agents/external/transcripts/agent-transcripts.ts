@@ -9,7 +9,7 @@ import type {
   TranscriptFilter,
 } from "../../../protocol/transcripts/agent-transcript.ts";
 import { matchEnd, matchesOf, matchStart, toMarks } from "../../../kit/sqlite/word-match.ts";
-import { type IndexedFile, openIndex } from "./index-db.ts";
+import { type IndexedFile, isDamage, openIndex, removeIndex } from "./index-db.ts";
 import type { TranscriptHome } from "./locations.ts";
 import { openOpencodeSession } from "./opencode-sessions.ts";
 import { updateFile, updateIndex } from "./update-index.ts";
@@ -19,16 +19,23 @@ export function createAgentTranscripts(path: string, home: TranscriptHome): Agen
   let opened: Database | null = null;
   const db = () => (opened ??= openIndex(path));
   const hasIndex = () => opened !== null || existsSync(path);
+  /** A page of the index can be damaged, and only a statement that reads it fails. The index is then made again. */
+  async function withIndex<Result>(act: () => Result | Promise<Result>): Promise<Result> {
+    try {
+      return await act();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      opened?.close();
+      opened = null;
+      removeIndex(path);
+      await updateIndex({ db: db(), home, agents: null });
+      return act();
+    }
+  }
   return {
-    update: (agents, onProgress) => updateIndex({ db: db(), home, agents, onProgress }),
-    list: async (filter) => {
-      const { where, params } = conditionOf(filter);
-      return db()
-        .query<IndexedFile, (string | number)[]>(`select * from files where ${where} order by updatedAt desc limit ?`)
-        .all(...params, filter.limit)
-        .map(transcriptOf);
-    },
-    search: async (query, filter) => search(db(), query, filter),
+    update: (agents, onProgress) => withIndex(() => updateIndex({ db: db(), home, agents, onProgress })),
+    list: (filter) => withIndex(() => list(db(), filter)),
+    search: (query, filter) => withIndex(() => search(db(), query, filter)),
     find: async (id) => {
       const end = id.replaceAll(/[^0-9a-f]/g, "").slice(-12);
       if (end.length < 8 || !hasIndex()) return null;
@@ -82,6 +89,14 @@ function transcriptOf(row: IndexedFile): IndexedTranscript {
   const updatedAt = row.updatedAt || Math.round(row.modifiedAt);
   const facts = { agent, nativeId, path, directory, task, latestPrompt, model, messages, bytes };
   return { id: row.idEnd, ...facts, startedAt: row.startedAt || updatedAt, updatedAt };
+}
+
+function list(db: Database, filter: TranscriptFilter): IndexedTranscript[] {
+  const { where, params } = conditionOf(filter);
+  return db
+    .query<IndexedFile, (string | number)[]>(`select * from files where ${where} order by updatedAt desc limit ?`)
+    .all(...params, filter.limit)
+    .map(transcriptOf);
 }
 
 type MatchRow = IndexedFile & { author: IndexedMessage["author"]; at: number; marked: string };

@@ -58,10 +58,14 @@ export function openIndex(path: string): Database {
   try {
     return open(path);
   } catch (error) {
-    if (!(error instanceof SQLiteError) || !/malformed|not a database|disk image/i.test(error.message)) throw error;
+    if (!isDamage(error)) throw error;
     removeIndex(path);
     return open(path);
   }
+}
+
+export function isDamage(error: unknown): boolean {
+  return error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code ?? "");
 }
 
 function open(path: string): Database {
@@ -90,7 +94,7 @@ function createPrivateFile(path: string): void {
   closeSync(openSync(path, "a", 0o600));
 }
 
-function removeIndex(path: string): void {
+export function removeIndex(path: string): void {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
 }
 
