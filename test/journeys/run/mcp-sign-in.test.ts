@@ -1,6 +1,6 @@
 // Signs in to an MCP server over HTTP with OAuth, against an authorization server of this test on this machine.
 import { afterEach, expect, test } from "bun:test";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { mcpCall, serverJourney, testServerEntry } from "../../support/server-journey.ts";
 import { wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
@@ -144,7 +144,9 @@ test("after mcp login a turn uses the server; tokens are renewed, stay in one pr
 
   // No token is printed, sent to the model, or stored elsewhere.
   const stored = [...new Bun.Glob("**/*").scanSync({ cwd: skein.root, dot: true, onlyFiles: true, absolute: true })];
-  const withToken = stored.filter((path) => /(access|refresh)-6130|code-6130/.test(readFileSync(path, "latin1")));
+  // The empty cover of secrets has no permissions, so an ordinary user can't open it.
+  const readable = stored.filter((path) => (statSync(path).mode & 0o400) !== 0);
+  const withToken = readable.filter((path) => /(access|refresh)-6130|code-6130/.test(readFileSync(path, "latin1")));
   expect(withToken).toEqual([file!]);
   expect(ran.out + ran.err + (await out) + JSON.stringify(model.main())).not.toMatch(/(access|refresh)-6130/);
 
