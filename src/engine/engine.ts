@@ -1,7 +1,7 @@
 // Implements the Api on top of the store and the agents. Only the engine writes to the store and publishes events.
 import type { TurnError } from "../protocol/api/error.ts";
 import type { Clock } from "../kit/flow/clock.ts";
-import { lazy } from "../kit/flow/lazy.ts";
+import { lazy, once } from "../kit/flow/lazy.ts";
 import type { Api } from "../protocol/api/api.ts";
 import { protocolVersion, type PendingTurn } from "../protocol/api/control.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
@@ -150,17 +150,17 @@ export type HistorySource = {
   promptWithBrief: (path: Node[], prompt: string) => Promise<string>;
 };
 
-/** Modules of methods. A run needs few of them, so each is loaded at its first call. */
+/** Modules of methods. A run needs few of them, so each is loaded at its first call. Calls keep their order. */
 const load = {
-  tree: () => import("./tree/tree-ops.ts"),
-  readTree: () => import("./tree/read-tree.ts"),
-  boundedNodes: () => import("./tree/bounded-nodes.ts"),
-  graft: () => import("./tree/graft.ts"),
-  files: () => import("./files/files-methods.ts"),
-  asks: () => import("./control/asks.ts"),
-  steer: () => import("./control/steer.ts"),
-  pause: () => import("./control/pause.ts"),
-  pending: () => import("./pending/pending-turns.ts"),
+  tree: once(() => import("./tree/tree-ops.ts")),
+  readTree: once(() => import("./tree/read-tree.ts")),
+  boundedNodes: once(() => import("./tree/bounded-nodes.ts")),
+  graft: once(() => import("./tree/graft.ts")),
+  files: once(() => import("./files/files-methods.ts")),
+  asks: once(() => import("./control/asks.ts")),
+  steer: once(() => import("./control/steer.ts")),
+  pause: once(() => import("./control/pause.ts")),
+  pending: once(() => import("./pending/pending-turns.ts")),
 };
 
 export function createEngine(deps: EngineDeps): Api {

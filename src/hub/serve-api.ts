@@ -3,6 +3,7 @@
 import { isRecord } from "../kit/text/json.ts";
 import { isAbsolute } from "node:path";
 import { nearestWord } from "../kit/text/nearest-word.ts";
+import { once } from "../kit/flow/lazy.ts";
 import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
 import { isFeed, type Api, type MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
@@ -14,6 +15,10 @@ import { connectionLimits, type Connection, type FrameHandler } from "../protoco
 import { badRequest, faultReply } from "../protocol/connection/rpc-faults.ts";
 import { Feeds } from "./feeds.ts";
 import { withoutBackpressure } from "./without-backpressure.ts";
+
+// Requests that a client sends one after the other start in that order.
+const loadChecks = once(() => import("../protocol/schema/check-params.ts"));
+const loadDefaults = once(() => import("../protocol/schema/default-params.ts"));
 
 /** The handshake of a client. Its Api is created from it. */
 export type Hello = {
@@ -103,7 +108,7 @@ class ServedConnection implements FrameHandler {
       if (!isRecord(params)) return badRequest(rpcCodes.badParams, "params must be an object with named fields");
       return { ok: true, result: await extraMethods[method]!(params, this.#hello) };
     }
-    const { checkParams, findMethod, methodNames } = await import("../protocol/schema/check-params.ts");
+    const { checkParams, findMethod, methodNames } = await loadChecks();
     const name = findMethod(method);
     if (name === null) return unknownMethod(method, [...methodNames.map(snakeCase), "hub.hello", ...Object.keys(extraMethods)]);
     const checked = checkParams(name, params);
@@ -111,7 +116,7 @@ class ServedConnection implements FrameHandler {
     const refused = refuse?.(name);
     if (refused) return faultReply(refused);
     const api = await this.#api(this.#hello);
-    const { hasConfiguredDefaults, fillDefaults } = await import("../protocol/schema/default-params.ts");
+    const { hasConfiguredDefaults, fillDefaults } = await loadDefaults();
     const fullParams = hasConfiguredDefaults(name) ? fillDefaults(name, checked.params, params, await api.config.values()) : checked.params;
     // No await from here on: a feed must not be opened for a client that has disconnected.
     if (signal.aborted) return badRequest(rpcCodes.cancelled, "cancelled");

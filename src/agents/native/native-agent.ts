@@ -289,8 +289,8 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
 }
 
 /**
- * Loads the code of tool calls, and starts the executor, while the arguments of a call arrive, because setting up a sandbox takes some milliseconds. An answer
- * without calls needs none.
+ * Loads the code of tool calls and starts the executor while the arguments of a call arrive, because setting up a sandbox takes
+ * some milliseconds. An answer without calls needs neither.
  */
 function prepareTool({ deps, input }: LoopState, name: string): void {
   void loadCalls();

@@ -79,5 +79,14 @@ test("a file that can't be opened is reported once, and the nodes are written wh
 
 test("an attempt before the turn throws", async () => {
   const transcript = new TurnTranscript(async () => Promise.reject(new Error("no space")), fail);
-  expect(transcript.open()).rejects.toThrow("no space");
+  await expect(transcript.open()).rejects.toThrow("no space");
 });
+
+test("a closed transcript is not opened any more", () =>
+  withPath(async (path) => {
+    const transcript = new TurnTranscript(async () => Transcript.open(path, session), fail);
+    transcript.append(node("a"));
+    await transcript.close();
+    await transcript.openLate();
+    expect(existsSync(path)).toBe(false);
+  }));

@@ -46,8 +46,9 @@ export class TurnTranscript {
     this.#write();
   }
 
+  /** A later call of `open` does nothing: the session's lease may then belong to another process. */
   async close(): Promise<void> {
-    await this.#opening?.catch(() => undefined);
+    await (this.#opening ??= Promise.resolve()).catch(() => undefined);
     this.#file?.close();
   }
 

@@ -1,4 +1,5 @@
 // Builds the two arguments of an agent for a turn: the input (data) and the context (functions of the engine).
+import { once } from "../../kit/flow/lazy.ts";
 import { storedIdentifier } from "../../protocol/tree/handle.ts";
 import type { OutputSink, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
 import { zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
@@ -7,8 +8,9 @@ import type { Deadline } from "../limits/deadline.ts";
 import { roleInstructions } from "./roles.ts";
 import type { TurnExecution } from "./run-turn.ts";
 
-// Most turns have no sub-session and no question.
-const loadDelegate = () => import("./delegate.ts");
+// Most turns have no sub-session and no question. Calls of one answer keep their order.
+const loadDelegate = once(() => import("./delegate.ts"));
+const loadAsk = once(() => import("./ask-person.ts"));
 
 export async function createTurnContext(
   execution: TurnExecution,
@@ -31,7 +33,7 @@ export async function createTurnContext(
     keepAlive: deadline.touch,
     reserve: (estimate) => account.reserve(estimate),
     count: (spent) => account.count(spent),
-    ask: async (question) => (await import("./ask-person.ts")).askPerson(running, question),
+    ask: async (question) => (await loadAsk()).askPerson(running, question),
     canAsk: params.asks.how !== "none",
     takeInput: () => recorder.takeInputs(),
     registerPausable: (pausable) => gate.add(pausable),

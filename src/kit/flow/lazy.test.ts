@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { lazy } from "./lazy.ts";
+import { lazy, once } from "./lazy.ts";
 
 test("a lazy object is loaded at its first call, and only once", async () => {
   let loads = 0;
@@ -17,4 +17,17 @@ test("a failed load rejects every call", async () => {
   const broken = lazy<{ run: () => Promise<void> }>(() => Promise.reject(new Error("no such module")));
   await expect(broken.run()).rejects.toThrow("no such module");
   await expect(broken.run()).rejects.toThrow("no such module");
+});
+
+test("calls during one load continue in their order", async () => {
+  const resolvers: (() => void)[] = [];
+  const load = once(() => new Promise<void>((resolve) => resolvers.push(resolve)));
+  const order: number[] = [];
+  const calls = [1, 2, 3].map(async (number) => {
+    await load();
+    order.push(number);
+  });
+  for (const resolve of resolvers.toReversed()) resolve();
+  await Promise.all(calls);
+  expect(order).toEqual([1, 2, 3]);
 });

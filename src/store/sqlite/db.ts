@@ -3,6 +3,7 @@
 import { type Changes, Database, type Statement } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
+import { once } from "../../kit/flow/lazy.ts";
 import { errorCode, isLocked, storeFault } from "./faults.ts";
 import { migrate } from "./migrations.ts";
 import { sql, type Sql, type SqlValue } from "./sql.ts";
@@ -209,13 +210,14 @@ export class Db {
   }
 }
 
-/** Functions for `bind` from a module that is loaded at their first call. */
+/** Functions for `bind` from a module that is loaded at their first call. Calls keep their order. */
 export function later<Module extends Record<string, unknown>, Name extends keyof Module & string>(
   load: () => Promise<Module>,
   names: readonly Name[],
 ): { [Key in Name]: Later<Module[Key]> } {
+  const loadOnce = once(load);
   const functions = names.map((name) => {
-    const call = async (...params: never[]): Promise<unknown> => ((await load())[name] as (...params: never[]) => unknown)(...params);
+    const call = async (...params: never[]): Promise<unknown> => ((await loadOnce())[name] as (...params: never[]) => unknown)(...params);
     return [name, call] as const;
   });
   return Object.fromEntries(functions) as { [Key in Name]: Later<Module[Key]> };

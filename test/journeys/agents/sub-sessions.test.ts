@@ -197,6 +197,7 @@ describe("a sub-session that fails or is stopped", () => {
     useScript(delegateTo({ bad: shellScript(["true"]) }));
     server.setFault({ type: "status", status: 400, message: "no such luck" }, 3);
     const ran = await skein.run(["run", "all", ...model, "--json"]);
+    server.setFault(null, 3);
     expect([ran.code, ran.json()["result"]]).toEqual([0, "all are back"]);
     const requestText = server.main().at(-1)!.text;
     expect(requestText).toMatch(/no such luck[^"]*\[session [\w-]+, broken, /);
