@@ -25,7 +25,7 @@ const places = {
   pi: (n: number) => `.pi/agent/sessions/--p${n % 40}--/${n}.jsonl`,
 };
 type Agent = keyof typeof places;
-/** Of ten transcripts. */
+/** The agents of each ten transcripts. */
 const shares: Agent[] = ["claude", "claude", "claude", "claude", "codex", "codex", "codex", "codex", "gemini", "pi"];
 
 const words = Array.from({ length: 5_000 }, (_, index) =>
@@ -111,9 +111,7 @@ for (let round = 0; round < rounds; round++) {
 for (let round = 0; round < rounds; round++)
   searched.push(await measure(["search", "--agents", "all", "--all-projects", "words", words[round]!]));
 if (searched.some(({ out }) => out === "")) throw new Error("a search found nothing");
-const index =
-  statSync(join(root, "skein/data/agent-transcripts.db"), { throwIfNoEntry: false })?.size ??
-  statSync(join(root, "skein/data/skein/agent-transcripts.db")).size;
+const index = statSync(join(root, "skein/data/agent-transcripts.db")).size;
 
 const row = (name: string, runs: readonly Measured[]) =>
   `| ${name} | ${median(runs.map(({ ms }) => ms)).toFixed(0)} | ${Math.min(...runs.map(({ ms }) => ms)).toFixed(0)} | ${median(runs.map(({ cpuMs }) => cpuMs)).toFixed(0)} | ${Math.max(...runs.map(({ rssMb }) => rssMb)).toFixed(0)} |`;

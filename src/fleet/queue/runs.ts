@@ -158,7 +158,7 @@ export async function putBack(db: PgDb, boss: PgBoss, run: Run, { why, afterMs }
   });
 }
 
-/** A run that is first was interrupted, so that it starts before all that have not begun. */
+/** `isFirst` is for a run that was interrupted: it starts before all runs that have not begun. */
 type Requeue = { why: string; startAfter: Date | null; attempts: number; isFirst: boolean };
 
 /** Above the highest priority that a person can give. */

@@ -98,7 +98,7 @@ export function removeIndex(path: string): void {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
 }
 
-/** Adds messages to a transcript, and stores how far it was read. Returns false if another process has read further meanwhile. */
+/** Adds messages to a transcript, and stores how far it was read. Returns the number of its row; null if another process has read further. */
 export function addMessages(db: Database, before: FileState, after: FileState, messages: readonly Message[]): number | null {
   return db
     .transaction(() => {

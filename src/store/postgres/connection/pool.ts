@@ -93,7 +93,7 @@ export class PgPool {
     this.#wasCut = false;
     this.#sql = new Bun.SQL(this.#options);
     for (const listener of this.#listeners) {
-      listener.subscription = this.#sql.listen(listener.channel, listener.wake, listener.wake).catch(() => null); // a poll is what counts
+      listener.subscription = this.#sql.listen(listener.channel, listener.wake, listener.wake).catch(() => null); // listeners also poll
       listener.wake();
     }
     void old.close({ timeout: 0 }).catch(() => {}); // its statements reject, and are sent again
