@@ -1,12 +1,14 @@
-// Effects that show a text about the session or the setup: changed files, the next request, keys of vendors, MCP.
+// Effects that show a text about the session or the setup: changed files and their writers, the next request, keys of vendors, MCP.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { pluralize } from "../../kit/text/cut-text.ts";
 import type { VendorAuth } from "../../protocol/api/api.ts";
+import { messageOf } from "../../protocol/api/error.ts";
 import { notByBranchText, writersText } from "../../protocol/tree/branch-stats.ts";
 import { bad, faint, good, heading } from "../layout/styles.ts";
 import { styled } from "../layout/wrap.ts";
 import type { Effect } from "../model/state.ts";
 import type { BoxLine } from "../overlays/box.ts";
+import { fileWriterLines, maxBlamedLines } from "../overlays/file-writers.ts";
 import { requireSession, type EffectContext, type EffectHandlers } from "./effect-context.ts";
 
 type Topic = Extract<Effect, { type: "report" }>["topic"];
@@ -17,6 +19,7 @@ export const reportEffects: EffectHandlers<"report"> = {
 
 const reports: Record<Topic, (ctx: EffectContext) => Promise<BoxLine[]>> = {
   diff: diffLines,
+  writers: writerLines,
   context: contextLines,
   login: async ({ api }) => loginLines(await api.auth.status()),
   mcp: async () => [...mcpLines],
@@ -37,6 +40,28 @@ async function diffLines(ctx: EffectContext): Promise<BoxLine[]> {
     ...(others.length === 0 ? [] : [styled(notByBranchText, faint), ...others]),
     ...(patch === "" ? [] : ["", ...patchLines.slice(0, maxPatchLines).map(patchLine), ...omitted]),
   ];
+}
+
+/** The lines of more files are not read: each file takes a request. */
+const maxBlamedFiles = 20;
+
+/** The changed files at the tip of the session, with the writer of each line. */
+async function writerLines(ctx: EffectContext): Promise<BoxLine[]> {
+  const { api, project: directory } = ctx;
+  const { id: session } = requireSession(ctx);
+  const [{ files }, current] = await Promise.all([api.branch.files({ session }), api.session.show({ session })]);
+  const at = current.session.tip;
+  const paths = (files ?? []).filter(({ kind }) => kind !== "deleted").map(({ path }) => path);
+  if (at === null || paths.length === 0) return ["this session changed no files that are still there"];
+  const lines: BoxLine[] = [];
+  for (const path of paths.slice(0, maxBlamedFiles))
+    try {
+      lines.push(...fileWriterLines(await api.files.blame({ path, directory, at, from: 1, to: maxBlamedLines })), "");
+    } catch (error) {
+      // A binary file has no lines. The other files are shown.
+      lines.push(styled(stripAnsi(messageOf(error)), faint), "");
+    }
+  return paths.length > maxBlamedFiles ? [...lines, styled(`… ${paths.length - maxBlamedFiles} more files`, faint)] : lines.slice(0, -1);
 }
 
 function patchLine(line: string): BoxLine {

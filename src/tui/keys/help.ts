@@ -7,6 +7,7 @@ import { keysOf } from "./keymap.ts";
 import { agentsKeys } from "../overlays/agents.ts";
 import { sessionsKeys } from "../overlays/sessions.ts";
 import type { BoxLine } from "../overlays/box.ts";
+import { changedFilesKeys } from "../overlays/file-writers.ts";
 import { treeKeys } from "../overlays/tree.ts";
 import { blanks, styled, wrapRuns } from "../layout/wrap.ts";
 
@@ -53,6 +54,7 @@ export const panelHelp: readonly { title: string; lines: [keys: string, summary:
   { title: "In the tree", lines: linesOf(treeKeys) },
   { title: "In the agents panel", lines: linesOf(agentsKeys) },
   { title: "In the sessions panel; any other key edits the filter", lines: linesOf(sessionsKeys) },
+  { title: "In the changed files", lines: linesOf(changedFilesKeys) },
 ];
 
 function linesOf(table: readonly { keys: readonly string[]; summary: string }[]): [string, string][] {

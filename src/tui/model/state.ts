@@ -171,7 +171,7 @@ export type UpdateMessage =
   | { type: "listed"; purpose: "models" | "agents"; items: readonly PickerItem[] }
   | { type: "costs"; lines: readonly BoxLine[] }
   /** `isLive`: the lines change, so they are read again while they are shown. */
-  | { type: "report"; topic: "diff" | "context" | "login" | "mcp" | "race"; lines: readonly BoxLine[]; isLive?: boolean }
+  | { type: "report"; topic: "diff" | "writers" | "context" | "login" | "mcp" | "race"; lines: readonly BoxLine[]; isLive?: boolean }
   | { type: "notice"; text: string; isError?: true }
   | { type: "visited"; visit: Visit | null }
   /** A question of another session, to be answered here. */
@@ -253,7 +253,7 @@ export type Effect =
   | { type: "copy"; text: string; name?: string }
   /** Writes the visible branch to a file. An empty name chooses one. */
   | { type: "export"; file: string }
-  | { type: "report"; topic: "diff" | "context" | "login" | "mcp" }
+  | { type: "report"; topic: "diff" | "writers" | "context" | "login" | "mcp" }
   /** Starts a race from the visible session. */
   | { type: "race"; agents: string; task: string }
   | { type: "read race"; afterMs?: number }

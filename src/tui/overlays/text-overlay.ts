@@ -22,7 +22,8 @@ const titles = {
   costs: "costs of this session",
   plan: ".skein/plan.md",
   comparison: "comparison of two branches",
-  diff: "changed files",
+  diff: "changed files (w: who wrote each line)",
+  writers: "writers of the changed files (w: changes)",
   context: "what the model gets",
   login: "keys and sign-ins",
   mcp: "skein for other programs",
@@ -32,11 +33,16 @@ const titles = {
 /** Topics with Markdown or prose. */
 const prose: ReadonlySet<string> = new Set(["plan", "context", "login", "mcp"]);
 
+/** `w` changes between the two forms of the changed files. */
+const otherForm: Partial<Record<TextOverlay["topic"], "diff" | "writers">> = { diff: "writers", writers: "diff" };
+
 const rowMoves: Record<string, number> = { j: 1, down: 1, k: -1, up: -1 };
 const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0.5, "ctrl+u": -0.5 };
 
 export function handleTextKey(state: State, overlay: TextOverlay, { name }: Key): UpdateResult {
   if (name === "escape" || name === "q") return step({ ...state, overlay: overlay.under ?? null });
+  const other = name === "w" ? otherForm[overlay.topic] : undefined;
+  if (other !== undefined) return step(openText(state, other, ["loading…"], overlay.under), { type: "report", topic: other });
   const height = textHeight(transcriptHeight(state));
   const lastTop = linesOf(overlay, { columns: state.size.columns, bindings: state.bindings }).length - height;
   const delta = rowMoves[name] ?? Math.round((pageMoves[name] ?? 0) * height);
@@ -70,12 +76,20 @@ function textHeight(height: number): number {
 function linesOf({ topic, lines }: TextOverlay, { columns, bindings }: Omit<OverlayArea, "height">): readonly BoxLine[] {
   if (topic === "help") return helpText(bindings, columns);
   if (topic === "race") return lines;
+  if (topic === "writers") return lines.flatMap((line) => writerRows(line, columns - 4));
   return lines.flatMap((line) => {
     if (typeof line === "string")
       return prose.has(topic) ? planRows(line, columns - 4) : wrapRuns([{ text: line, style: {} }], columns - 4);
     if ("text" in line) return wrapRuns([line], columns - 4, blanks(2));
     return [topic === "costs" ? costRow(line, columns - 4) : line];
   });
+}
+
+/** The text of a line is wrapped beside the column of writers. */
+function writerRows(line: BoxLine, columns: number): Row[] {
+  if (typeof line === "string" || "text" in line) return wrapRuns([typeof line === "string" ? { text: line, style: {} } : line], columns);
+  const [writer, number] = line;
+  return wrapRuns(line, columns, blanks(cellsOf(`${writer!.text}${number!.text}`)));
 }
 
 /** Cells of a row of costs: number, name, input, cached share, output, cost, duration. These are left out, in this order. */
