@@ -70,6 +70,11 @@ test("lines without a unique one are matched by their longest common order", () 
   expect(runs.reduce((sum, { length }) => sum + length, 0)).toBe(3);
 });
 
+test("a short line that occurs once does not decide: most lines in the same order stay", () => {
+  const runs = diffLines(["old first line", "}", "", "", "old last line"], ["", "", "}", "new last line"]);
+  expect(runs).toEqual([{ a: 2, b: 0, length: 2 }]);
+});
+
 test("a moved block is found, and a lone brace is not", () => {
   const before = textOf(["const first = computeSomething();", "}", "middle of the file", "last of the file"]);
   const after = textOf(["middle of the file", "last of the file", "const first = computeSomething();", "}"]);

@@ -1,5 +1,6 @@
-// Finds the common lines of two lists of lines, in order. Lines that occur once in both lists decide first, as in a patience
-// diff: such lines are seldom matched wrongly. Pure.
+// Finds the common lines of two lists of lines, in order. Long lines that occur once in both lists decide first, as in a
+// patience diff: such lines are seldom matched wrongly. Pure.
+import { countWordCharacters } from "./line-text.ts";
 
 /** `length` lines from `a` on in the first list equal those from `b` on in the second. */
 export type Run = { a: number; b: number; length: number };
@@ -8,6 +9,8 @@ type Range = { a: number; endA: number; b: number; endB: number };
 
 /** A table of more cells is not computed: its lines count as changed. */
 const maxTableCells = 250_000;
+/** A line with fewer letters and digits is short: it can't be recognised by its text. */
+const minAnchorCharacters = 20;
 
 /** Returns the runs in order. `shiftA` and `shiftB` are added to their positions. */
 export function diffLines(a: readonly string[], b: readonly string[], shiftA = 0, shiftB = 0): Run[] {
@@ -16,7 +19,9 @@ export function diffLines(a: readonly string[], b: readonly string[], shiftA = 0
   for (let range = pending.pop(); range !== undefined; range = pending.pop()) {
     const inner = trimRange(a, b, range, runs);
     if (inner.a === inner.endA || inner.b === inner.endB) continue;
-    const anchors = uniqueAnchors(a, b, inner);
+    // A short line that occurs once may be a new one, so it decides only where a table would be too big.
+    const minCharacters = cellsIn(inner) > maxTableCells ? 0 : minAnchorCharacters;
+    const anchors = uniqueAnchors(a, b, inner, minCharacters);
     if (anchors.length === 0) tableRuns(a, b, inner, runs);
     else pending.push(...rangesBetween(anchors, inner, runs));
   }
@@ -39,14 +44,14 @@ function trimRange(a: readonly string[], b: readonly string[], range: Range, run
   return { a: startA, endA, b: startB, endB };
 }
 
-/** Pairs of lines that occur once on each side, in an order that both sides have. */
-function uniqueAnchors(a: readonly string[], b: readonly string[], { a: startA, endA, b: startB, endB }: Range): [number, number][] {
-  const inA = positionsOfUnique(a, startA, endA);
-  const inB = positionsOfUnique(b, startB, endB);
+/** Pairs of lines that occur once on each side, in an order that both sides have. Shorter lines are left out. */
+function uniqueAnchors(a: readonly string[], b: readonly string[], range: Range, minCharacters: number): [number, number][] {
+  const inA = positionsOfUnique(a, range.a, range.endA);
+  const inB = positionsOfUnique(b, range.b, range.endB);
   const pairs: [number, number][] = [];
   for (const [line, position] of inA) {
     const other = position < 0 ? undefined : inB.get(line);
-    if (other !== undefined && other >= 0) pairs.push([position, other]);
+    if (other !== undefined && other >= 0 && countWordCharacters(line) >= minCharacters) pairs.push([position, other]);
   }
   return longestIncreasing(pairs);
 }
@@ -90,10 +95,14 @@ function rangesBetween(anchors: readonly [number, number][], { a, endA, b, endB 
   return ranges;
 }
 
+function cellsIn({ a, endA, b, endB }: Range): number {
+  return (endA - a) * (endB - b);
+}
+
 /** The longest common lines of a small range, by a table. */
 function tableRuns(a: readonly string[], b: readonly string[], range: Range, runs: Run[]): void {
   const [rows, columns] = [range.endA - range.a, range.endB - range.b];
-  if (rows * columns > maxTableCells) return;
+  if (cellsIn(range) > maxTableCells) return;
   const width = columns + 1;
   const table = new Uint16Array((rows + 1) * width);
   for (let row = rows - 1; row >= 0; row--)
