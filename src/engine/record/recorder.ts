@@ -1,4 +1,4 @@
-// The only writer of a running turn: event → store → transcript → watchers. Only the prompt may reach the transcript later.
+// The only writer of a running turn: event → store → transcript → watchers, always in this order.
 import type { Ask, PendingTurn, QueuedInput } from "../../protocol/api/control.ts";
 import type { TransientEventBody, Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import type { NewNode, Node } from "../../protocol/tree/node.ts";

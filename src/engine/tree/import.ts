@@ -166,14 +166,13 @@ async function writeNodes({ deps, store, parsed }: ImportContext, fresh: Importe
 async function acquireRepaired(deps: EngineDeps, store: Store, id: string): Promise<Lease> {
   const lease = await store.acquire(id);
   if ((await store.openTurns(id)).length === 0) return lease;
-  const session = await store.requireSession(id);
-  const transcript = new TurnTranscript(() => openTranscript(deps, store, session), deps.warn);
+  const file = await openTranscript(deps, store, await store.requireSession(id));
+  const transcript = new TurnTranscript(file, deps.warn);
   try {
-    await transcript.open();
     await recover(store, new Recorder(store, lease, transcript, () => {}), id);
     return lease;
   } finally {
-    await transcript.close();
+    transcript.close();
   }
 }
 

@@ -103,17 +103,15 @@ export async function withLease<T>(deps: EngineDeps, id: string, act: (store: St
   const store = await deps.store();
   const session = await store.requireSession(id);
   const lease = await store.acquire(id);
-  const transcript = new TurnTranscript(
-    () => openTranscript(deps, store, session),
-    (message) => recorder.publishTransient({ type: "warning.raised", message }),
-  );
-  const recorder = new Recorder(store, lease, transcript, (event) => deps.running.publish(event));
+  let transcript: TurnTranscript | null = null;
   try {
-    await transcript.open();
+    const file = await openTranscript(deps, store, session);
+    transcript = new TurnTranscript(file, (message) => recorder.publishTransient({ type: "warning.raised", message }));
+    const recorder = new Recorder(store, lease, transcript, (event) => deps.running.publish(event));
     await recover(store, recorder, id);
     return await act(store, recorder);
   } finally {
-    await transcript.close();
+    transcript?.close();
     await store.release(lease);
   }
 }

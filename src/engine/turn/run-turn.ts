@@ -79,7 +79,6 @@ export type TurnExecution = {
   running: RunningTurn;
   account: BudgetAccount;
   session: Session;
-  transcript: TurnTranscript;
   agent: Agent;
   turn: Turn;
   /** The agent's own session to continue; null starts a new one. */
@@ -165,12 +164,8 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
   let transcript: TurnTranscript | null = null;
   let unregister = (): void => {};
   try {
-    transcript = new TurnTranscript(
-      () => openTranscript(deps, store, { ...session, model: session.model ?? model }),
-      (message) => recorder.publishTransient({ type: "warning.raised", message }),
-    );
-    // The native agent sends its request first. Other agents write their logs beside the transcript.
-    if (agent.takesTools !== true) await transcript.open();
+    const file = await openTranscript(deps, store, { ...session, model: session.model ?? model });
+    transcript = new TurnTranscript(file, (message) => recorder.publishTransient({ type: "warning.raised", message }));
     const recorder = new Recorder(store, lease, transcript, (event) => {
       deps.running.publish(event);
       publish(event);
@@ -201,8 +196,8 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
       recorder.publishTransient({ type: "warning.raised", message }),
     );
     const runSubTurn: TurnExecution["runSubTurn"] = (...args) => runTurnAndQueue(deps, ...args);
-    const opened = { ...session, transcript: transcript.path ?? session.transcript };
-    return await executeTurn({ deps, scope, running, account, session: opened, transcript, agent, turn, cliSession, runSubTurn });
+    const opened = { ...session, transcript: transcript.path };
+    return await executeTurn({ deps, scope, running, account, session: opened, agent, turn, cliSession, runSubTurn });
   } catch (error) {
     deadline.cancel(); // a turn that can't be recorded must not continue
     throw error;
@@ -210,7 +205,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
     deadline.clear();
     account.leave();
     disconnect();
-    await transcript?.close();
+    transcript?.close();
     await store.release(lease);
     unregister();
   }
@@ -299,7 +294,7 @@ function missingSandboxText({ policy, enforced }: Turn): string | null {
 }
 
 async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
-  const { deps, running, agent, turn, transcript } = execution;
+  const { deps, running, agent, turn } = execution;
   const { params, recorder, deadline, gate } = running;
   const { project, directory } = execution.session;
   const canDelayCalls = agent.takesTools === true;
@@ -312,7 +307,6 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     policy: params.policy,
   });
   const keepFiles = async (): Promise<void> => {
-    await transcript.openLate();
     await files.recordBefore();
     await guards.begin();
   };
@@ -328,7 +322,6 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     else if (event.type === "cli-session") await recorder.recordNativeId(event.id);
     else if (event.type === "end") end = event.end;
     else {
-      await transcript.openLate();
       const node = await recorder.addNode(event.node, turn.id, await files.beforeNode(event.node));
       if (node.author === "agent") answer = node;
       mayHaveChanged ||= callsOf(node).length > 0;
@@ -336,7 +329,6 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
       event.recorded(node);
     }
   }
-  await transcript.openLate();
   await files.recordAfter(mayHaveChanged);
   const outcomeOfCheck = await checkEnded(execution, end, keepFiles);
   ({ end } = outcomeOfCheck);
