@@ -1,6 +1,6 @@
 // Serves the agent over a connection that carries one message in each frame, such as a WebSocket.
 import type { AnyMessage } from "@agentclientprotocol/sdk";
-import { parseJson } from "../../kit/text/json.ts";
+import { hasTooManyValues, parseJson } from "../../kit/text/json.ts";
 import type { Connection, FrameHandler } from "../../protocol/connection/connection.ts";
 import { createAcpAgent, type AcpDeps } from "./acp-agent.ts";
 import { rpcCodes } from "./request-errors.ts";
@@ -35,7 +35,9 @@ export function serveOverFrames(deps: AcpDeps, connection: Connection): FrameHan
   };
 }
 
+/** False for a text with too many values: parsing it would take too much memory. */
 function isJson(text: string): boolean {
+  if (hasTooManyValues(text)) return false;
   try {
     JSON.parse(text);
     return true;

@@ -11,8 +11,8 @@ export function isRecord(value: unknown): value is Json {
 export const maxJsonValues = 1_000_000;
 
 /**
- * Whether a JSON text of a stranger has too many values to parse it: a megabyte of `[],[],` becomes 50 MB. Counts the marks
- * that start a value, in strings too, because a stranger also decides what looks like a string.
+ * Whether an untrusted JSON text has too many values to parse it: a megabyte of `[],[],` becomes 50 MB. Counts the marks that
+ * start a value, in strings too, because the text also decides what looks like a string.
  */
 export function hasTooManyValues(text: string | Uint8Array, max = maxJsonValues): boolean {
   if (text.length <= max) return false;
