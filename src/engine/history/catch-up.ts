@@ -81,11 +81,14 @@ function testedIn(runs: readonly Run[]): CatchUpReport["tested"] {
   return [...byCommand.values()].toReversed().slice(0, max.tested);
 }
 
-/** The first line of a shell command; empty for another call. */
+/** The patterns above and below take quadratic time on a longer line. */
+const maxCommandChars = 2_000;
+
+/** The beginning of the first line of a shell command; empty for another call. */
 function commandOf({ input }: CallPart): string {
   const command = input["command"] ?? input["cmd"];
   const words = Array.isArray(command) ? command.at(-1) : command;
-  return typeof words === "string" ? words.trim().split("\n", 1)[0]! : "";
+  return typeof words === "string" ? words.trim().split("\n", 1)[0]!.slice(0, maxCommandChars) : "";
 }
 
 function commitsIn(runs: readonly Run[]): string[] {

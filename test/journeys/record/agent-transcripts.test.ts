@@ -147,4 +147,11 @@ describe("catch-up", () => {
     });
     expect(await skein.run(["catch-up", "--model", "x"])).toMatchObject({ code: 2 });
   });
+
+  test("a command of nearly a million words does not keep it busy", async () => {
+    using skein = temporaryHome(vendorEnv(server.url));
+    put(skein, "claude", (text) => text.replaceAll('"command":"ls"', `"command":"${"mvn git commit ".repeat(300_000)}"`));
+    const [row] = await transcripts(skein);
+    expect(await skein.run(["catch-up", row!.id])).toMatchObject({ code: 0, out: expect.stringContaining("done     Bash 4 (1 failed)\n") });
+  });
 });
