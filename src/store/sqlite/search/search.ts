@@ -36,6 +36,9 @@ const maxRanked = 5000;
 const reportedSession = sql`case when s.purged_at is null then s.n else
   coalesce((select min(other.n) from sessions other where other.tree = s.tree and other.purged_at is null), s.n) end`;
 
+/** False for the nodes that a purge is about to remove: their tree has no session any more. */
+const hasSession = sql`(s.purged_at is null or exists (select 1 from sessions other where other.tree = s.tree and other.purged_at is null))`;
+
 function findHits(db: Db, match: string, filter: Filter): Hit[] {
   const { count } = db.row<{ count: number }>`
     select count(*) as count from (select 1 from words where words match ${match} limit ${maxRanked + 1})`!;
@@ -44,7 +47,7 @@ function findHits(db: Db, match: string, filter: Filter): Hit[] {
   return db.rows<Hit>`
     select words.rowid as n, ${reportedSession} as session, ${rank} as rank, ${match} as match
     from words cross join nodes c on c.n = words.rowid cross join sessions s on s.n = c.session
-    where words match ${match} and ${inProject(filter.project)}
+    where words match ${match} and ${inProject(filter.project)} and ${hasSession}
     order by ${order} limit ${filter.limit}`;
 }
 

@@ -83,6 +83,18 @@ test("a purge deletes an archived session with its nodes, turns, outputs, words 
   await store.close();
 });
 
+test("a search does not return nodes of a session that is being purged, so that they do not replace those of others", async () => {
+  const opened = await openInTemp();
+  const { store } = opened;
+  const gone = await createWork(store, opened.directory, "delta", { name: "gone" });
+  const stays = await createWork(store, opened.directory, "delta");
+  // A purge marks the session first, and deletes its nodes later.
+  using database = new Database(opened.path);
+  database.run("update sessions set archived_at = 1, purged_at = 1, tip = null where id = ?", [gone.id]);
+  const hits = await store.search("delta", { project: null, limit: 2 });
+  expect(hits.map(({ session }) => session)).toEqual([stays.id, stays.id]);
+});
+
 test("a purge deletes the logs and data of other agents, unless a session of the tree is in use", async () => {
   const opened = await openInTemp();
   const { store } = opened;
