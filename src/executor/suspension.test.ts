@@ -172,11 +172,15 @@ test("the executor uses no CPU time while all sessions are paused", async () => 
   await until(() => turn.members().length > 0);
   turn.gate.pause();
   expect(await turn.isFrozen()).toBe(true);
-  // Work that had already started is done by then.
-  await Bun.sleep(500);
-  const before = ticks();
-  await Bun.sleep(1_000);
-  expect(ticks() - before).toBeLessThanOrEqual(1);
+  // Work that had already started, such as a garbage collection, ends first. Work that repeats leaves no second idle.
+  const usedInSecond = async (): Promise<number> => {
+    const before = ticks();
+    await Bun.sleep(1_000);
+    return ticks() - before;
+  };
+  let used = await usedInSecond();
+  for (let second = 1; second < 10 && used > 1; second += 1) used = await usedInSecond();
+  expect(used).toBeLessThanOrEqual(1);
   turn.stop.abort();
   await done;
   await executor.close();
