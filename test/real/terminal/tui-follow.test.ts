@@ -143,7 +143,7 @@ test("a reopened session has its sub-sessions, also killed ones, their usage, an
     await until(ready);
     await press("delegate", "Enter");
     const before = await until(
-      /◆ native: count the files\n +ok · i:\S+ o:\d+ · \S+ · 3 files\n[^]*It is done\.[^]*── ok[^]*\[INSERT\] \[idle\]/,
+      /◆ native: count the files\n +ok · in \S+ out \d+ · \S+ · 3 files\n[^]*It is done\.[^]*── ok[^]*\[INSERT\] \[idle\]/,
     );
     const used = usedIn(before);
     expect(Number(used[2])).toBeGreaterThan(Number(used[1]));
@@ -166,7 +166,7 @@ test("a reopened session has its sub-sessions, also killed ones, their usage, an
     await kill(skein, /\/main\.[jt]s tui/);
     await until("Killed");
     await press("reset; clear; skein", "Enter");
-    await until(/◆ native: sleep on it\n +interrupted · i:\S+ o:\d+ · \S+ · Sleeping\.\n[^]*interrupted: Enter/);
+    await until(/◆ native: sleep on it\n +interrupted · in \S+ out \d+ · \S+ · Sleeping\.\n[^]*interrupted: Enter/);
     await press("Enter");
     await until(/◆ native: sleep on it\n +interrupted · [^]*── killed[^]*It is over\.[^]*── ok/);
     await press("C-c", "C-c");
