@@ -16,11 +16,15 @@ describe("the receiver of a port", () => {
 
   test("waiting for a port ends with the signal and leaves no file open", async () => {
     const before = openFiles();
-    const portReceiver = createPortReceiver();
-    portReceiver.closeChildEnd();
-    expect(await portReceiver.receive(AbortSignal.timeout(20))).toBeNull();
-    portReceiver.close();
-    portReceiver.close();
-    expect(openFiles()).toBe(before);
+    const waits = 20;
+    for (let wait = 0; wait < waits; wait += 1) {
+      const portReceiver = createPortReceiver();
+      portReceiver.closeChildEnd();
+      expect(await portReceiver.receive(AbortSignal.timeout(5))).toBeNull();
+      portReceiver.close();
+      portReceiver.close();
+    }
+    // Bun opens a few files for itself at any time. A file left open would count once for each wait.
+    expect(openFiles() - before).toBeLessThan(waits);
   });
 });
