@@ -1,5 +1,5 @@
 // Passes connections on between network namespaces: a unix socket is a file, so it can be reached from all of them.
-// As a program: `relay.ts <address> <unix socket>` listens on a free port of the address, prints it, and ends with its stdin.
+// The program `relay.ts <address> <unix socket>` listens on a free port of the address, prints the port, and ends with its stdin.
 import { connect, createServer, type NetConnectOpts, type Server } from "node:net";
 
 export type Relay = { port: number; close: () => void };

@@ -148,7 +148,7 @@ const openerUse = new RegExp(
   "g",
 );
 
-/** What opens files by their paths: such functions of Bun and node:fs, and their imports, because an alias would hide the calls. */
+/** These patterns find functions of Bun and node:fs that open files by path. They also find their imports, because an alias would hide the calls. */
 export function plainOpens(code: string): string[] {
   const imports = [...code.matchAll(/^import\s+(?!type\b)([^;"']*?)\s*from\s*["'](?:node:)?fs["']/gm)]
     .filter(([, names = ""]) => !names.startsWith("{") || openerName.test(names))

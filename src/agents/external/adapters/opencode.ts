@@ -8,6 +8,7 @@ import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.
 import { instructionsFile, instructionsOf, multiVendorFields, readStoredKey, vendorRoute } from "./multi-vendor.ts";
 import { matchFailure } from "./failure-patterns.ts";
 import { serverConfig } from "./server-config.ts";
+import { opencodeUsage } from "../import/opencode.ts";
 import { callPart } from "../import/parts.ts";
 import { AnswerBuilder } from "./readers/answer-builder.ts";
 import { readEventLine } from "./readers/json-line.ts";
@@ -193,7 +194,7 @@ function readToolUse(state: State, part: Json | undefined): void {
 }
 
 function finishStep(state: State, part: Json | undefined): CliEvent[] {
-  const usage = usageOf(objectAt(part, "tokens"));
+  const usage = opencodeUsage(objectAt(part, "tokens"));
   state.usage = addUsage(state.usage, usage);
   state.costUsd += countAt(part, "cost") ?? 0;
   const events = flushStep(state, usage);
@@ -211,17 +212,6 @@ function flushStep(state: State, usage?: Usage): CliEvent[] {
   const results = state.results;
   state.results = [];
   return [...state.answer.flush({ usage }), ...results];
-}
-
-/** opencode counts thinking separately from the output. */
-function usageOf(tokens: Json | undefined): Usage {
-  const cache = objectAt(tokens, "cache");
-  return {
-    input: countAt(tokens, "input") ?? 0,
-    output: (countAt(tokens, "output") ?? 0) + (countAt(tokens, "reasoning") ?? 0),
-    cacheRead: countAt(cache, "read") ?? 0,
-    cacheWrite: countAt(cache, "write") ?? 0,
-  };
 }
 
 function readError(state: State, error: Json | undefined): CliEvent[] {

@@ -37,7 +37,7 @@ function addMessage(nodes: ParsedNode[], message: Json): void {
     author: "agent",
     parts: parts.flatMap(answerParts),
     ...(model === "" ? {} : { model: `${textAt(info, "providerID") || "unknown"}/${model}` }),
-    ...(tokens === undefined ? {} : { usage: usageOf(tokens), costUsd: cost > 0 ? cost : null }),
+    ...(tokens === undefined ? {} : { usage: opencodeUsage(tokens), costUsd: cost > 0 ? cost : null }),
   });
   for (const part of parts.filter(isTool)) {
     const state = objectAt(part, "state") ?? {};
@@ -66,7 +66,8 @@ function answerParts(part: Json): Part[] {
   return [callPart(textAt(part, "callID"), textAt(part, "tool"), isRecord(input) ? input : {})];
 }
 
-function usageOf(tokens: Json): Usage {
+/** opencode counts thinking separately from the output. */
+export function opencodeUsage(tokens: Json | undefined): Usage {
   const cache = objectAt(tokens, "cache");
   return {
     input: countAt(tokens, "input") ?? 0,

@@ -36,6 +36,18 @@ export type IndexedFile = {
 /** `n` is 0 for a transcript without a row. */
 export type FileState = Omit<IndexedFile, "importedBytes" | "importedAt" | "idEnd" | "messages">;
 
+/** The facts of a transcript of which nothing was read yet. */
+export const noFacts = {
+  nativeId: "",
+  directory: null,
+  projectHash: null,
+  task: null,
+  latestPrompt: null,
+  model: null,
+  startedAt: 0,
+  updatedAt: 0,
+};
+
 const version = 1;
 
 const schema = `

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseJson, type Json } from "../../../kit/text/json.ts";
 import { objectAt, textAt, timeAt } from "../../../models/wire/json.ts";
 import { Fault } from "../../../protocol/api/error.ts";
-import { addMessages, type FileState, type IndexedFile, removeFile, withNews } from "./index-db.ts";
+import { addMessages, type FileState, type IndexedFile, noFacts, removeFile, withNews } from "./index-db.ts";
 import { listTranscriptFiles, statFile, type TranscriptHome } from "./locations.ts";
 import { messagesOf } from "./read-messages.ts";
 
@@ -43,14 +43,7 @@ const none: FileState = {
   key: "",
   agent: "opencode",
   path: "",
-  nativeId: "",
-  directory: null,
-  projectHash: null,
-  task: null,
-  latestPrompt: null,
-  model: null,
-  startedAt: 0,
-  updatedAt: 0,
+  ...noFacts,
   bytes: 0,
   modifiedAt: 0,
   inode: 0,

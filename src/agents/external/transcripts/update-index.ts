@@ -7,7 +7,7 @@ import { openRegularFile } from "../../../kit/files/safe-file.ts";
 import type { Json } from "../../../kit/text/json.ts";
 import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import { transcriptAgents, type IndexProgress, type TranscriptAgent } from "../../../protocol/transcripts/agent-transcript.ts";
-import { addMessages, type FileState, type IndexedFile, removeFile, withNews } from "./index-db.ts";
+import { addMessages, type FileState, type IndexedFile, noFacts, removeFile, withNews } from "./index-db.ts";
 import { listTranscriptFiles, statFile, type TranscriptFile, type TranscriptHome } from "./locations.ts";
 import { updateOpencode } from "./opencode-sessions.ts";
 import { readBatches } from "./read-batches.ts";
@@ -87,17 +87,7 @@ async function readFile(db: Database, { file, known, agent }: ReadRequest, onByt
 }
 
 function newState(agent: TranscriptAgent, file: TranscriptFile, head: string): FileState {
-  const facts = {
-    nativeId: "",
-    directory: null,
-    projectHash: null,
-    task: null,
-    latestPrompt: null,
-    model: null,
-    startedAt: 0,
-    updatedAt: 0,
-  };
-  return { n: 0, key: file.path, agent, ...file, ...facts, offset: 0, head };
+  return { n: 0, key: file.path, agent, ...file, ...noFacts, offset: 0, head };
 }
 
 /** The length and a hash of the first bytes. `like` is an earlier head, which has the length. */
