@@ -1,7 +1,11 @@
 // Starts a real hub in a temporary home and talks to it with raw frames, as any program could.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pollUntil } from "../../src/kit/flow/sleep.ts";
+import { hasEnded, statFields } from "../../src/kit/process/proc-files.ts";
 import type { TemporaryHome } from "./temporary-home.ts";
+
+const waitLimitMs = 60_000;
 
 export type HubFile = { url: string; socket: string; token_file: string; pid: number };
 export type Answer = { result?: unknown; error?: { code: number; message: string; data?: { code?: string; hint?: string } } };
@@ -35,6 +39,15 @@ export async function startHub(skein: TemporaryHome): Promise<HubFile & AsyncDis
       await skein.run(["hub", "stop"]);
     },
   };
+}
+
+/** Kills the hub with SIGKILL once it has started, and waits for its end: until then it may still answer. */
+export async function killHub(skein: TemporaryHome): Promise<void> {
+  if (!(await pollUntil(waitLimitMs, async () => existsSync(hubFile(skein))))) throw new Error("the hub did not start");
+  const { pid } = JSON.parse(readFileSync(hubFile(skein), "utf8")) as HubFile;
+  process.kill(pid, "SIGKILL");
+  if (!(await pollUntil(waitLimitMs, async () => hasEnded(statFields(`/proc/${pid}`)))))
+    throw new Error(`the hub (process ${pid}) did not end`);
 }
 
 export const hello = { protocol: 1, client: "journey" };

@@ -7,7 +7,7 @@ import { pollUntil } from "../../../src/kit/flow/sleep.ts";
 import { hubStopped, killReport, queuedTurn, turnInfo } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import type { Script } from "../../../src/scripted-model/script.ts";
-import { hubFile, type HubFile } from "../../support/hub-client.ts";
+import { hubFile, killHub } from "../../support/hub-client.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
 import { readEvents } from "../../support/read-events.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
@@ -33,11 +33,6 @@ async function runJourney(script: Script, check: (skein: TemporaryHome) => Promi
 async function listTurns(skein: TemporaryHome, ...flags: string[]) {
   const turns = (await skein.run(["ps", "--json", ...flags])).json() as unknown as unknown[];
   return turns.map((turn) => turnInfo.parse(turn));
-}
-
-function killHub(skein: TemporaryHome): void {
-  const { pid } = JSON.parse(readFileSync(hubFile(skein), "utf8")) as HubFile;
-  process.kill(pid, "SIGKILL");
 }
 
 const hubLog = (skein: TemporaryHome) => readFileSync(join(hubFile(skein), "..", "hub.log"), "utf8");
@@ -80,7 +75,7 @@ test("five turns that two processes queue on a busy session run once each, in or
     const isThirdRunning = async () =>
       (await listTurns(skein)).some(({ state, prompt, turn }) => state === "running" && prompt === "three" && turn.steps > 0);
     expect(await pollUntil(waitLimitMs, async () => (await isThirdRunning()) || null)).toBe(true);
-    killHub(skein);
+    await killHub(skein);
     expect((await skein.run(["hub", "start"])).code).toBe(0);
     await waitForIdle(skein);
     expect(await prompts(skein)).toEqual(["zero", "one", "two", "three", "four", "five"]);
@@ -128,7 +123,7 @@ test("the next hub continues a detached turn once, and tells the model that its 
     await skein.run(["run", "work", "--detach", "--session", "busy", ...model]);
     expect(await pollUntil(waitLimitMs, async () => (server.main().length === 1 ? true : null))).toBe(true);
     expect(await pollUntil(waitLimitMs, async () => ((await listTurns(skein))[0]?.turn.steps === 1 ? true : null))).toBe(true);
-    killHub(skein);
+    await killHub(skein);
     // Two processes start hubs at once: one of them runs, and the turn is continued once.
     await Promise.all([skein.run(["hub", "start"]), skein.run(["hub", "start"])]);
     await waitForIdle(skein);
@@ -137,7 +132,7 @@ test("the next hub continues a detached turn once, and tells the model that its 
     expect(await prompts(skein)).toEqual(["work"]);
     expect(server.main()).toHaveLength(2);
     expect(server.main()[1]!.text).toContain("Interrupted: skein was killed while this call was running");
-    killHub(skein);
+    await killHub(skein);
     await skein.run(["hub", "start"]);
     await waitForIdle(skein);
     expect(server.main()).toHaveLength(2);
@@ -155,12 +150,12 @@ test("a turn with --no-auto-resume, and one that was killed by the user, are not
       expect(await pollUntil(waitLimitMs, async () => (await isRunning()) || null)).toBe(true);
     };
     await start("busy", "--no-auto-resume");
-    killHub(skein);
+    await killHub(skein);
     expect((await skein.run(["hub", "start"])).code).toBe(0);
     await waitForIdle(skein);
     expect((await listTurns(skein, "--all")).map(({ turn }) => turn.status)).toEqual(["killed"]);
     await start("other");
-    killHub(skein);
+    await killHub(skein);
     expect((await skein.run(["kill", "other"])).out).toContain("recorded as killed");
     expect((await skein.run(["hub", "start"])).code).toBe(0);
     await waitForIdle(skein);

@@ -1,10 +1,9 @@
 // Turns that wait for the end of a vendor's limit: in the foreground, over a killed hub, stopped by hand, and several at once.
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
 import { pollUntil } from "../../../src/kit/flow/sleep.ts";
 import { turnInfo } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
-import { hubFile, type HubFile } from "../../support/hub-client.ts";
+import { killHub } from "../../support/hub-client.ts";
 import { endWaits, limitOf } from "../../support/limits.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
 
@@ -35,12 +34,6 @@ async function waitForStates(skein: TemporaryHome, states: string[]): Promise<vo
       states,
     ) || null;
   expect(await pollUntil(waitLimitMs, areReached)).toBe(true);
-}
-
-/** A turn waits a moment before its hub has started. */
-async function killHub(skein: TemporaryHome): Promise<void> {
-  expect(await pollUntil(waitLimitMs, async () => existsSync(hubFile(skein)) || null)).toBe(true);
-  process.kill((JSON.parse(readFileSync(hubFile(skein), "utf8")) as HubFile).pid, "SIGKILL");
 }
 
 test("a run in the foreground waits for the end of the limit and ends with the answer, also if the hub is killed meanwhile", async () => {

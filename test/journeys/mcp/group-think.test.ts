@@ -1,12 +1,12 @@
 // group_think with the real program: a client of `skein mcp`, a hub, scripted vendors, and an agent that is a separate
 // program in a read-only sandbox.
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
 import type { Script } from "../../../src/scripted-model/script.ts";
 import { coreToolSchemas } from "../../../src/protocol/schema/mcp.ts";
-import { hubFile } from "../../support/hub-client.ts";
+import { killHub } from "../../support/hub-client.ts";
 import { stoppingHub, mcpClient, waitForEnd } from "../../support/mcp-clients.ts";
 import { temporaryHome, type TemporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 
@@ -169,7 +169,7 @@ test("a group that was killed in mid-round is reported as killed, and the next c
   const first = mcp.call("group_think", input());
   await until(() => requestCount(server) === 4);
   while ((await statementsIn(skein)).length < 3) await Bun.sleep(20);
-  process.kill((JSON.parse(readFileSync(hubFile(skein), "utf8")) as { pid: number }).pid, "SIGKILL");
+  await killHub(skein);
   expect(await first).toMatchObject({ isError: true, text: expect.stringContaining("the hub that runs this session was lost") });
   expect((await mcp.call("wait_session", { session_id: "queue" })).output).toMatchObject({ status: "killed", rounds: { discussion: 2 } });
 

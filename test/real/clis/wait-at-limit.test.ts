@@ -1,12 +1,11 @@
 // The real Claude Code and Codex reach a limit, wait in the hub over its kill -9, and continue once each.
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
 import { installPeers } from "../../../bench/peers.ts";
 import { pollUntil } from "../../../src/kit/flow/sleep.ts";
 import { turnInfo } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { agentHome, agentModels } from "../../support/agent-journey.ts";
-import { hubFile, type HubFile } from "../../support/hub-client.ts";
+import { killHub } from "../../support/hub-client.ts";
 
 const waitLimitMs = 120_000;
 
@@ -51,8 +50,7 @@ test("Claude Code and Codex wait for the end of a limit and continue once each, 
     const areWaiting = async () => (await list()).filter(({ state }) => state === "waiting").length === 2 || null;
     expect(await pollUntil(waitLimitMs, areWaiting)).toBe(true);
     isLimited = false;
-    expect(existsSync(hubFile(skein))).toBe(true);
-    process.kill((JSON.parse(readFileSync(hubFile(skein), "utf8")) as HubFile).pid, "SIGKILL");
+    await killHub(skein);
     await skein.run(["hub", "start"]);
     expect(await pollUntil(waitLimitMs, async () => ((await list()).length === 0 ? true : null))).toBe(true);
     for (const agent of ["claude", "codex"]) {
