@@ -61,6 +61,7 @@ export class LineWriters {
     const restored = new RestoredVersions(steps);
     restored.keep(first.version, current);
     const removed = new RemovedLines();
+    const wasRenamed = steps.some(({ change, from }) => change.path !== from.path);
     /** Changes whose content is not recorded. The next change can't be distinguished from them. */
     let unread: CreditedChange[] = [];
     const readBatch = (start: number) => {
@@ -77,15 +78,25 @@ export class LineWriters {
         const bytes = contents[index]!;
         const isReadable = bytes !== null && !isBinary(bytes);
         const before = current;
+        const returned = restored.has(after) ? restored.get(after) : wasRenamed ? await this.#earlierVersion(history, step) : null;
         if (after === null) current = noLines;
-        else if (restored.has(after)) current = restored.get(after);
+        else if (returned !== null) current = returned;
         else if (isReadable) current = await this.#apply(history, step, { current, bytes, unread, removed });
-        if (after === null || restored.has(after)) removed.addAll(before);
-        unread = after === null || restored.has(after) || isReadable ? [] : [...unread, step.change];
+        if (after === null || returned !== null) removed.addAll(before);
+        unread = after === null || returned !== null || isReadable ? [] : [...unread, step.change];
         restored.keep(after, current);
       }
     }
     return current;
+  }
+
+  /** The version of a step as its path had it earlier, which may be before another file was renamed to the path. */
+  async #earlierVersion(history: ProjectHistory, { change, from }: Step): Promise<CreditedText | null> {
+    const id = idOf(change.after);
+    if (id === null || idOf(from.version) === id) return null;
+    const earlier = history.byPath.get(change.path)?.findLast(({ span, after }) => span < change.span && idOf(after) === id);
+    if (earlier === undefined) return null;
+    return this.read(history, { path: change.path, version: earlier.after, beforeSpan: earlier.span + 1 });
   }
 
   async #firstVersion(history: ProjectHistory, { path, version }: { path: string; version: FileVersion }): Promise<CreditedText> {

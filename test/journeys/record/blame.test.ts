@@ -45,6 +45,26 @@ test("blame names the turn of each line, also after a merge whose worktree was r
   expect(blameReport.parse(earlier.json()).lines.map(({ line }) => line)).toEqual([1, 2, 3, 4]);
 });
 
+test("a restored file keeps its writers, also if its path had the lines of another file in between", async () => {
+  using skein = temporaryHome(vendorEnv(server.url));
+  const lines = (name: string) => [1, 2, 3].map((number) => `const ${name}${number} = computeSomethingUsefulFrom(${name}, options);`);
+  const write = (file: string, name: string) =>
+    `printf '%s\\n' ${lines(name)
+      .map((line) => `'${line}'`)
+      .join(" ")} > ${file}`;
+  await runCommand(skein, server, write("a.ts", "first"), ["write a", "--session", "first"]);
+  await runCommand(skein, server, write("b.ts", "other"), ["write b", "--session", "second"]);
+  await runCommand(skein, server, "rm a.ts", ["delete a", "--session", "third"]);
+  await runCommand(skein, server, "head -n 2 b.ts > a.ts; sed -i 1,2d b.ts", ["move lines to a", "--session", "fourth"]);
+  const names = async () => {
+    const { lines: blamed, turns } = blameReport.parse((await skein.run(["blame", "a.ts", "--json"])).json());
+    return blamed.map(({ turns: [id] }) => turns.find((turn) => turn.id === id)?.session_name ?? null);
+  };
+  expect(await names()).toEqual(["second", "second"]);
+  await runCommand(skein, server, write("a.ts", "first"), ["restore a", "--session", "fifth"]);
+  expect(await names()).toEqual(["first", "first", "first"]);
+}, 60_000);
+
 test("--notes writes the writers of each line into the notes of its commit, as git-ai reads them", async () => {
   using skein = temporaryHome(vendorEnv(server.url));
   smallRepository(skein.project);
