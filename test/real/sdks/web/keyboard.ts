@@ -4,6 +4,7 @@ import type { Locator, Page } from "playwright-core";
 export type Keyboard = {
   /** Presses keys one after the other. */
   press: (...keys: string[]) => Promise<void>;
+  /** Waits until a field has the focus, and types into it. A field that was just opened has it a moment later. */
   type: (text: string) => Promise<void>;
   /** Presses Tab until the element has the focus. Throws if no order of Tab reaches it. */
   reach: (target: Locator) => Promise<void>;
@@ -28,7 +29,10 @@ export function keyboardOf(page: Page): Keyboard {
   return {
     press,
     reach,
-    type: (text) => page.keyboard.type(text),
+    type: async (text) => {
+      await page.locator(":is(input, textarea, select):focus").waitFor();
+      await page.keyboard.type(text);
+    },
     activate: async (target) => {
       await reach(target);
       await press("Enter");
