@@ -78,7 +78,8 @@ export async function submitRun(db: PgDb, boss: PgBoss, run: NewRun): Promise<st
   return id;
 }
 
-type Job = { id: string; queue: string; owner: string; priority: number; startAfter: Date | null };
+/** A number is seconds from now by the clock of the database. */
+type Job = { id: string; queue: string; owner: string; priority: number; startAfter: Date | number | null };
 
 async function sendJob(boss: PgBoss, tx: Bun.TransactionSQL, { id, queue, owner, priority, startAfter }: Job): Promise<string> {
   const when = startAfter === null ? {} : { startAfter };
@@ -91,7 +92,12 @@ async function sendJob(boss: PgBoss, tx: Bun.TransactionSQL, { id, queue, owner,
 const claimLock = "select pg_advisory_xact_lock(hashtext('skein.claim'))";
 
 const waitingRun = `select 1 as some from skein.runs
-  where state = 'waiting' and queue in (select json_array_elements_text($1::text::json)) limit 1`;
+  where state = 'waiting' and protocol <= $2 and queue in (select json_array_elements_text($1::text::json)) limit 1`;
+
+/** A run of a newer skein waits this long before a worker is asked again. Meanwhile newer workers can take it. */
+const newerRetryMs = 5_000;
+/** The most jobs that one claim takes from a queue without a run for this worker. */
+const mostPassedOn = 20;
 
 export type Claim = { run: Run; isTakeOver: boolean };
 
@@ -102,24 +108,42 @@ export async function claimRun(
   { worker, queues }: { worker: string; queues: readonly string[] },
 ): Promise<Claim | null> {
   // Most polls of an idle worker find nothing, and must not wait for the lock.
-  const [some] = await db.raw(waitingRun, [JSON.stringify(queues)]);
+  const [some] = await db.raw(waitingRun, [JSON.stringify(queues), protocolVersion]);
   if (some === undefined) return null;
   return db.begin(async (tx) => {
     await tx.unsafe(claimLock);
     const full = await ownersAtCap(tx);
     for (const queue of queues) {
-      const [job] = await boss.fetch<{ run: string }>(queue, { batchSize: 1, ignoreGroups: full, db: bossDb(tx) });
-      if (job === undefined) continue;
-      const [row] = (await tx.unsafe(
-        `update skein.runs set state = 'running', worker = $2, attempts = attempts + 1, started_at = clock_timestamp(), why = null
-        where id = $1 and job = $3 and state = 'waiting' and protocol <= $4 returning ${columns}`,
-        [job.data.run, worker, job.id, protocolVersion],
-      )) as Row[];
-      if (row !== undefined) return { run: fromRow(row), isTakeOver: row.attempts > 1 };
-      await boss.complete(queue, job.id, null, { db: bossDb(tx) }); // withdrawn meanwhile
+      for (let passedOn = 0; passedOn < mostPassedOn; passedOn += 1) {
+        const [job] = await boss.fetch<{ run: string }>(queue, { batchSize: 1, ignoreGroups: full, db: bossDb(tx) });
+        if (job === undefined) break;
+        const [row] = (await tx.unsafe(
+          `update skein.runs set state = 'running', worker = $2, attempts = attempts + 1, started_at = clock_timestamp(), why = null
+          where id = $1 and job = $3 and state = 'waiting' and protocol <= $4 returning ${columns}`,
+          [job.data.run, worker, job.id, protocolVersion],
+        )) as Row[];
+        if (row !== undefined) return { run: fromRow(row), isTakeOver: row.attempts > 1 };
+        await passOn(boss, tx, { job: job.id, run: job.data.run, queue });
+      }
     }
     return null;
   });
+}
+
+/** A job without a run for this worker: its run was withdrawn, or needs a newer skein and goes back into the queue. */
+async function passOn(
+  boss: PgBoss,
+  tx: Bun.TransactionSQL,
+  { job, run: id, queue }: Record<"job" | "run" | "queue", string>,
+): Promise<void> {
+  const [row] = (await tx.unsafe(`select ${columns} from skein.runs where id = $1 and job = $2 and state = 'waiting' for update`, [
+    id,
+    job,
+  ])) as Row[];
+  if (row === undefined) return void (await boss.complete(queue, job, null, { db: bossDb(tx) }));
+  const run = fromRow(row);
+  const isFirst = run.attempts > 0;
+  await requeue(boss, tx, run, { why: "it needs a worker with a newer skein", afterMs: newerRetryMs, attempts: run.attempts, isFirst });
 }
 
 async function ownersAtCap(tx: Bun.TransactionSQL): Promise<string[]> {
@@ -153,20 +177,21 @@ export async function putBack(db: PgDb, boss: PgBoss, run: Run, { why, afterMs }
   await db.begin(async (tx) => {
     const [row] = await tx.unsafe(`select id from skein.runs where id = $1 and worker = $2 for update`, [run.id, run.worker]);
     if (row === undefined) return;
-    const startAfter = new Date(Date.now() + afterMs);
-    await requeue(boss, tx, run, { why, startAfter, attempts: run.attempts - 1, isFirst: afterMs === 0 });
+    await requeue(boss, tx, run, { why, afterMs, attempts: run.attempts - 1, isFirst: afterMs === 0 });
   });
 }
 
 /** `isFirst` is for a run that was interrupted: it starts before all runs that have not begun. */
-type Requeue = { why: string; startAfter: Date | null; attempts: number; isFirst: boolean };
+type Requeue = { why: string; afterMs: number; attempts: number; isFirst: boolean };
 
 /** Above the highest priority that a person can give. */
 const firstPriority = 2_001;
 
-async function requeue(boss: PgBoss, tx: Bun.TransactionSQL, run: Run, { why, startAfter, attempts, isFirst }: Requeue): Promise<void> {
+async function requeue(boss: PgBoss, tx: Bun.TransactionSQL, run: Run, { why, afterMs, attempts, isFirst }: Requeue): Promise<void> {
   await boss.complete(run.queue, run.job, null, { db: bossDb(tx) });
   const priority = isFirst ? run.priority + firstPriority : run.priority;
+  // A delay, not a time: the clock of this machine may be wrong.
+  const startAfter = afterMs === 0 ? null : afterMs / 1000;
   const job = await sendJob(boss, tx, { id: run.id, queue: run.queue, owner: run.owner, priority, startAfter });
   await tx.unsafe(`update skein.runs set state = 'waiting', worker = null, job = $2, why = $3, attempts = $4 where id = $1`, [
     run.id,
@@ -204,7 +229,7 @@ export async function rescueRuns(db: PgDb, boss: PgBoss, own: OwnRuns): Promise<
         await boss.fail(run.queue, run.job, { why }, { db: bossDb(tx) });
       } else {
         const why = isForgotten ? `worker ${run.worker} had no answer from the database` : `worker ${run.worker} is gone`;
-        await requeue(boss, tx, run, { why, startAfter: null, attempts: run.attempts, isFirst: true });
+        await requeue(boss, tx, run, { why, afterMs: 0, attempts: run.attempts, isFirst: true });
       }
       rescued.push({ run, state: isDead ? "dead" : "waiting" });
     }

@@ -67,18 +67,25 @@ export async function listSchedules(db: PgDb, boss: PgBoss): Promise<Schedule[]>
 type FireDeps = { db: PgDb; boss: PgBoss; store: Store; log: (line: string) => void };
 
 /** Makes a run of each schedule that is due. A job whose worker is killed meanwhile comes back after a minute. */
-export async function fireSchedules({ db, boss, store, log }: FireDeps): Promise<void> {
+export async function fireSchedules(deps: FireDeps): Promise<void> {
+  const { db, boss, log } = deps;
   for (const job of await boss.fetch<{ schedule: string }>(dueQueue, { batchSize: 10 })) {
-    const row = await db.row<ScheduleRow>(`select ${columns} from skein.schedules where name = $1::text`, job.data.schedule);
-    if (row !== null) {
-      await makeRun({ db, boss, store }, job.id, row);
-      log(`schedule ${row.name}: run ${job.id} waits`);
+    try {
+      const row = await db.row<ScheduleRow>(`select ${columns} from skein.schedules where name = $1::text`, job.data.schedule);
+      if (row !== null) {
+        await makeRun(deps, job.id, row);
+        log(`schedule ${row.name}: run ${job.id} waits`);
+      }
+      await boss.complete(dueQueue, job.id);
+    } catch (error) {
+      // The job is tried again. One schedule must not keep the others from starting.
+      log(`schedule ${job.data.schedule}: ${messageOf(error)}`);
+      await boss.fail(dueQueue, job.id, { why: messageOf(error) });
     }
-    await boss.complete(dueQueue, job.id);
   }
 }
 
-async function makeRun({ db, boss, store }: Omit<FireDeps, "log">, id: string, schedule: ScheduleRow): Promise<void> {
+async function makeRun({ db, boss, store }: FireDeps, id: string, schedule: ScheduleRow): Promise<void> {
   const { task, agent, model, toolLevel } = await store.requireSession(schedule.session);
   const path = sharedPath(id);
   if ((await store.session(id)) === null)

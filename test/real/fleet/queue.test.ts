@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setSystemTime, test } from "bun:test";
 import { fleetMigrations } from "../../../src/fleet/migrations.ts";
 import { startBoss } from "../../../src/fleet/queue/boss.ts";
 import { claimRun, finishRun, listRuns, putBack, rescueRuns, setCap, submitRun, type Run } from "../../../src/fleet/queue/runs.ts";
@@ -144,4 +144,40 @@ test("a run that lost its worker starts before runs that have not begun, whateve
   expect([first?.id, second?.id]).toEqual([lost, waiting]);
   await done(first!);
   await done(second!);
+}, 60_000);
+
+test("a run of a newer skein stays in the queue until a worker that understands it is there", async () => {
+  const newer = await submit({ priority: 9 });
+  const older = await submit();
+  const labelled = await submit({ needs: "gpu" });
+  await db.sql.unsafe("update skein.runs set protocol = 900 where id in ($1, $2)", [newer, labelled]);
+  const claimed = await claim("w1", ["gpu"]);
+  expect(claimed?.id).toBe(older);
+  await done(claimed!);
+  expect(await claim("w1", ["gpu"])).toBeNull();
+  const run = (await listRuns(db, { all: false })).find(({ id }) => id === newer);
+  expect(run).toMatchObject({ state: "waiting", attempts: 0, why: "it needs a worker with a newer skein" });
+  await db.sql.unsafe("update skein.runs set protocol = 1 where protocol = 900");
+  await db.sql.unsafe("update pgboss.job set start_after = now() where start_after < now() + interval '1 minute'");
+  const claims = [(await claim("updated", ["gpu"]))!, (await claim("updated", ["gpu"]))!];
+  expect(claims.map(({ id }) => id).toSorted()).toEqual([newer, labelled].toSorted());
+  for (const claimed of claims) await done(claimed);
+}, 60_000);
+
+test("a run that is put back by a worker whose clock is an hour ahead starts by the clock of the database", async () => {
+  const id = await submit();
+  for (const afterMs of [0, 20]) {
+    const run = (await claim("ahead"))!;
+    expect(run.id).toBe(id);
+    try {
+      setSystemTime(new Date(Date.now() + 3_600_000));
+      await putBack(db, boss, run, { why: "its worker stops", afterMs });
+    } finally {
+      setSystemTime();
+    }
+    await Bun.sleep(50);
+  }
+  const again = await claim("w1");
+  expect(again?.id).toBe(id);
+  await done(again!);
 }, 60_000);
