@@ -50,7 +50,7 @@ const fromRow = ({ leftOut, ...row }: Row): Run => ({ ...row, leftOut: JSON.pars
 export async function submitRun(db: PgDb, boss: PgBoss, run: NewRun): Promise<string> {
   const id = run.id ?? Bun.randomUUIDv7();
   const queue = queueOf(run.needs);
-  await boss.createQueue(queue, queueOptions);
+  await ensureQueue(boss, queue);
   await db.begin(async (tx) => {
     const [known] = await tx.unsafe("select id from skein.runs where id = $1", [id]);
     if (known !== undefined) return; // sent before, and the answer was lost
@@ -76,6 +76,15 @@ export async function submitRun(db: PgDb, boss: PgBoss, run: NewRun): Promise<st
     );
   });
   return id;
+}
+
+const ensured = new WeakMap<PgBoss, Set<string>>();
+
+/** Once per process: pg-boss then forgets what it knows of the queue, and asks for it on a second connection of the pool. */
+async function ensureQueue(boss: PgBoss, queue: string): Promise<void> {
+  const names = ensured.get(boss) ?? new Set();
+  if (!names.has(queue)) await boss.createQueue(queue, queueOptions);
+  ensured.set(boss, names.add(queue));
 }
 
 /** A number is seconds from now by the clock of the database. */

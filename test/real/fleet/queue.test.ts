@@ -181,3 +181,18 @@ test("a run that is put back by a worker whose clock is an hour ahead starts by 
   expect(again?.id).toBe(id);
   await done(again!);
 }, 60_000);
+
+test("with a cap, the one run of a person starts with the next free slot, although another person sent 5,000 before", async () => {
+  await setCap(db, "*", 3);
+  for (let n = 0; n < 5_000; n += 100) await Promise.all(Array.from({ length: 100 }, () => submit({ owner: "u0" })));
+  const busy = [(await claim("w1"))!, (await claim("w2"))!, (await claim("w3"))!];
+  expect(busy.map(({ owner }) => owner)).toEqual(["u0", "u0", "u0"]);
+  expect(await claim("w4")).toBeNull();
+  const alone = await submit({ owner: "u2" });
+  const next = await claim("w4");
+  expect(next?.id).toBe(alone);
+  for (const run of [...busy, next!]) await done(run);
+  await db.sql.unsafe("delete from pgboss.job where name = 'runs'");
+  await db.sql.unsafe("delete from skein.runs where owner = 'u0'");
+  await setCap(db, "*", null);
+}, 120_000);
