@@ -5,6 +5,7 @@ import type { Store } from "../../store/store.ts";
 import { Checkpoints, type FileParts } from "../files/checkpoints.ts";
 import { mapStore } from "../files/mapped-store.ts";
 import { noPaths, sharedPath, workspacePaths } from "../files/fleet-paths.ts";
+import { purgeRuns } from "../queue/purge-runs.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 export type StoreParts = FileParts;
@@ -19,8 +20,16 @@ export function sharedStore(
 ): SharedStore {
   const paths = workspaces === null ? noPaths : workspacePaths(workspaces);
   const checkpoints = new Checkpoints({ db: fleet.db, files, paths, warn });
-  // The connections belong to the process, not to one app.
-  const raw: Store = { ...fleet.store, close: async () => {} };
+  const raw: Store = {
+    ...fleet.store,
+    async purge(request) {
+      const report = await fleet.store.purge(request);
+      if (!request.dryRun) await purgeRuns(fleet.db);
+      return report;
+    },
+    // The connections belong to the process, not to one app.
+    close: async () => {},
+  };
   if (workspaces !== null) return { checkpoints, store: mapStore(raw, { paths, hooks: checkpoints.hooks(), create: null }) };
   const create = ({ id, directory, project }: { id: string; directory: string; project: string }) => ({
     directory: sharedPath(id, relative(project, directory)),

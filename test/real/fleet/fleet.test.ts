@@ -110,6 +110,29 @@ test("a run survives the death of its worker, is watched from a third machine an
   expect((await status()).workers.filter(({ slots }) => slots === 1)).toEqual([]);
 }, 180_000);
 
+test("a session that is purged leaves no file, run or text of its own in the database", async () => {
+  const { person, third } = homes;
+  await model.setScript({ steps: [shell("echo canary-of-the-purge > purged.txt")], final: "done" });
+  const worker = homes.second.start(["worker", "start"]);
+  const sent = (await person.run(["run", "--fleet", "canary-of-the-purge", "-m", "anthropic/claude-sonnet-4-5", "--json"])).json();
+  worker.kill("SIGTERM");
+  await worker.exited;
+  const session = String(sent["session_id"]);
+  const count = async () => {
+    await using sql = server.connect("d1");
+    const [row] = await sql.unsafe(`select (select count(*) from skein.packs where session = '${session}')::int as packs,
+      (select count(*) from skein.runs where session = '${session}')::int as runs`);
+    return row as { packs: number; runs: number };
+  };
+  expect(await count()).toEqual({ packs: 2, runs: 1 });
+  expect((await third.run(["delete", session])).code).toBe(0);
+  const purged = await third.run(["purge", session]);
+  expect([purged.code, purged.err]).toEqual([0, ""]);
+  expect(await count()).toEqual({ packs: 0, runs: 0 });
+  const dump = Bun.spawnSync(["/bin/sh", "-c", `/usr/lib/postgresql/*/bin/pg_dump ${third.env["FLEET_URL"]}`]).stdout.toString();
+  expect(dump).not.toContain("canary-of-the-purge");
+}, 180_000);
+
 test("no key of a worker or of a person is in the database", async () => {
   const dump = Bun.spawnSync(["/bin/sh", "-c", `/usr/lib/postgresql/*/bin/pg_dump ${homes.third.env["FLEET_URL"]}`]).stdout.toString();
   expect(dump).toContain("make some files");
