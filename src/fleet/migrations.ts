@@ -66,4 +66,8 @@ create unlogged table skein.frames (
 create index frames_by_recipient on skein.frames (recipient, n);
 `,
   },
+  {
+    name: "times of schedules",
+    sql: "alter table skein.schedules add column last_time text, add column last_job text;",
+  },
 ];

@@ -1,5 +1,5 @@
 // Opens pg-boss, the queue of runs, on the connections of the store. Its tables are in the schema `pgboss`.
-import { fromBunSql, PgBoss, type Db } from "pg-boss";
+import { fromBunSql, PgBoss, type Clock, type Db } from "pg-boss";
 import type { PgDb } from "../../store/postgres/connection/connection.ts";
 
 export type BossOptions = {
@@ -8,13 +8,16 @@ export type BossOptions = {
   /** Sends scheduled runs and maintains the tables. Only workers do. */
   maintain?: boolean;
   warn: (message: string) => void;
+  /** A clock that a test drives. Its database must have the setting `CLOCK_OVERRIDE_SETTING` of pg-boss. */
+  clock?: Clock;
 };
 
 /** Must be stopped before its connections are closed. */
-export async function startBoss(db: PgDb, { migrate = false, maintain = false, warn }: BossOptions): Promise<PgBoss> {
+export async function startBoss(db: PgDb, { migrate = false, maintain = false, warn, clock }: BossOptions): Promise<PgBoss> {
+  // The connections are replaced after a failure of the network. Bun encodes a text for a parameter of type json once more.
+  const executor: Db = { executeSql: (text, values) => bossDb(db.sql).executeSql(text.replace("($1::json)", "($1::text::json)"), values) };
   const boss = new PgBoss({
-    // The connections are replaced after a failure of the network.
-    db: { executeSql: (text, values) => bossDb(db.sql).executeSql(text, values) },
+    ...(clock === undefined ? { db: executor } : { clock, db: { ...executor, setSessionStatements: async () => {} } }),
     migrate,
     createSchema: migrate,
     supervise: maintain,

@@ -2,6 +2,7 @@
 // makes a session and a run of the job's id from the schedule's template, so that a second try makes nothing twice.
 import type { PgBoss } from "pg-boss";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
 import type { PgDb } from "../../store/postgres/connection/connection.ts";
 import type { NewPendingTurn, Store } from "../../store/store.ts";
 import { sharedPath } from "../files/fleet-paths.ts";
@@ -27,6 +28,10 @@ export type Schedule = Omit<NewSchedule, "request"> & { next: Date | null };
 const columns = "name, cron, tz, owner, project, session, queue, priority, request";
 
 export async function addSchedule(db: PgDb, boss: PgBoss, schedule: NewSchedule): Promise<void> {
+  if (!/^[\w.-]+$/.test(schedule.name))
+    throw new Fault("usage", `"${oneLine(schedule.name, 40)}" can't be the name of a schedule`, {
+      hint: "a name has letters, digits, - . and _, such as nightly",
+    });
   try {
     await boss.schedule(dueQueue, schedule.cron, { schedule: schedule.name }, { key: schedule.name, tz: schedule.tz });
   } catch (error) {
@@ -40,7 +45,7 @@ export async function addSchedule(db: PgDb, boss: PgBoss, schedule: NewSchedule)
     `insert into skein.schedules (${columns})
     values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::int, $9::text)
     on conflict (name) do update set cron = excluded.cron, tz = excluded.tz, owner = excluded.owner, project = excluded.project,
-      session = excluded.session, queue = excluded.queue, priority = excluded.priority, request = excluded.request`,
+      session = excluded.session, queue = excluded.queue, priority = excluded.priority, request = excluded.request, last_time = null`,
     name,
     cron,
     tz,
@@ -69,10 +74,10 @@ type FireDeps = { db: PgDb; boss: PgBoss; store: Store; log: (line: string) => v
 /** Makes a run of each schedule that is due. A job whose worker is killed meanwhile comes back after a minute. */
 export async function fireSchedules(deps: FireDeps): Promise<void> {
   const { db, boss, log } = deps;
-  for (const job of await boss.fetch<{ schedule: string }>(dueQueue, { batchSize: 10 })) {
+  for (const job of await boss.fetch<{ schedule: string }>(dueQueue, { batchSize: 10, includeMetadata: true })) {
     try {
       const row = await db.row<ScheduleRow>(`select ${columns} from skein.schedules where name = $1::text`, job.data.schedule);
-      if (row !== null) {
+      if (row !== null && (await isFirstOfItsTime(deps, row, job))) {
         await makeRun(deps, job.id, row);
         log(`schedule ${row.name}: run ${job.id} waits`);
       }
@@ -83,6 +88,28 @@ export async function fireSchedules(deps: FireDeps): Promise<void> {
       await boss.fail(dueQueue, job.id, { why: messageOf(error) });
     }
   }
+}
+
+/** A job is made at most this long after its time. */
+const madeWithinMs = 90_000;
+
+/** The hour that comes twice in the night when clocks are set back starts a schedule once, unless it runs every hour. */
+async function isFirstOfItsTime({ db, boss }: FireDeps, { name, cron, tz }: ScheduleRow, job: { id: string; createdOn: Date }) {
+  const hour = cron.trim().split(/\s+/).at(-4) ?? "*";
+  if (hour.startsWith("*")) return true;
+  const madeAt = new Date(job.createdOn);
+  const times = boss.previewSchedule(cron, { tz, from: new Date(madeAt.getTime() - madeWithinMs), count: 3 });
+  const time = times.findLast((candidate) => candidate <= madeAt);
+  if (time === undefined) return true;
+  const local = time.toLocaleString("sv-SE", { timeZone: tz });
+  const changed = await db.run(
+    `update skein.schedules set last_time = $2::text, last_job = $3::text
+    where name = $1::text and (last_time is distinct from $2::text or last_job = $3::text)`,
+    name,
+    local,
+    job.id,
+  );
+  return changed > 0;
 }
 
 async function makeRun({ db, boss, store }: FireDeps, id: string, schedule: ScheduleRow): Promise<void> {
