@@ -3,10 +3,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Fault } from "../../../src/protocol/api/error.ts";
 import { beginTurn } from "../../../src/store/fixtures/begin-turn.ts";
-import { agentNode } from "../../../src/store/fixtures/samples.ts";
+import { textOf } from "../../../src/protocol/tree/node.ts";
+import { agentNode, okTurnEnd } from "../../../src/store/fixtures/samples.ts";
 import { PgDb } from "../../../src/store/postgres/connection/connection.ts";
 import { openPostgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import { migrate } from "../../../src/store/postgres/schema/migrate.ts";
+import { storeMigrations } from "../../../src/store/postgres/schema/migrations.ts";
 import { startPostgres, type TemporaryPostgres } from "../../support/temporary-postgres.ts";
 import { temporaryHome } from "../../support/temporary-home.ts";
 
@@ -97,3 +99,25 @@ test("a wrong host, database, user, layout or a read-only server is named with w
   expect(await faultOf(() => readOnly.exec("create table skein.x (n int)"))).toMatchObject({ code: "fleet-readonly" });
   await Promise.all([db.close(), readOnly.close()]);
 });
+
+test("a database without space is named, loses nothing that was stored, and is used again when it has space", async () => {
+  const url = await server.createDatabase();
+  const setup = PgDb.open(url);
+  await migrate(setup, "store", storeMigrations);
+  const store = await openPostgresStore({ url });
+  const { session, lease, turn } = await beginTurn(store);
+  await store.appendNode(lease, turn.id, agentNode("stored before"));
+  // As the server says it when a file of a table can't grow.
+  await setup.exec(`create function skein.full_disk() returns trigger language plpgsql as $$ begin
+    raise exception using errcode = '53100', message = 'could not extend file: No space left on device'; end $$`);
+  await setup.exec("create trigger full_disk before insert on skein.nodes for each statement execute function skein.full_disk()");
+  const fault = await faultOf(() => store.appendNode(lease, turn.id, agentNode("no space")));
+  expect(fault).toMatchObject({ code: "store-full", hint: expect.stringContaining("stored data is not lost") });
+  await setup.exec("drop trigger full_disk on skein.nodes");
+  await store.appendNode(lease, turn.id, agentNode("stored after"));
+  await store.endTurn(lease, turn.id, okTurnEnd);
+  expect((await store.sessionPath(session.id)).slice(-2).map(textOf)).toEqual(["stored before", "stored after"]);
+  await store.release(lease);
+  expect((await store.verify({})).problems).toEqual([]);
+  await Promise.all([store.close(), setup.close()]);
+}, 60_000);

@@ -86,6 +86,31 @@ test("a heartbeat takes the sessions of silent workers, and tells the sleeper wh
   expect((await one.acquire(session.id)).epoch).toBe(lease.epoch + 2);
 });
 
+test("a machine that wakes up after its time pauses its turns first, and stops those that it has lost", async () => {
+  const heard: string[] = [];
+  const hooks = {
+    onSilent: () => heard.push("paused"),
+    onLost: () => heard.push("lost"),
+    onHeard: () => heard.push("goes on"),
+  };
+  let sleptMs = 0;
+  const clock = () => performance.now() + sleptMs;
+  const one = await machine("laptop", { ttlMs: 60_000, clock }, hooks);
+  const two = await machine("m2");
+  const { session, lease, turn } = await beginTurn(one);
+  sleptMs += 60_000;
+  await until(() => heard.length === 1);
+  await one.beatNow();
+  await one.appendNode(lease, turn.id, agentNode("nobody took it meanwhile"));
+  sleptMs += 60_000;
+  await until(() => heard.length === 3);
+  await makeSilent(two, one.worker);
+  await two.acquire(session.id);
+  await one.beatNow();
+  expect(heard).toEqual(["paused", "goes on", "paused", "lost", "goes on"]);
+  expect(await faultCode(one.appendNode(lease, turn.id, agentNode("late")))).toBe("lease-lost");
+}, 60_000);
+
 test("a session that a living worker has forgotten is given back by its heartbeats", async () => {
   const [one, two] = [await machine("m1"), await machine("m2")];
   const { session } = await beginTurn(one);

@@ -19,6 +19,8 @@ export type WorkerInfo = {
   ttlMs?: number;
   /** Time between two heartbeats. Default: 2 seconds. */
   beatMs?: number;
+  /** Milliseconds of a clock that also runs while the machine sleeps. Default: that of the kernel. */
+  clock?: () => number;
   /** Overrides parts of this process's identity, for tests. */
   holder?: Partial<LeaseHolder>;
 };
@@ -53,7 +55,8 @@ export class Worker {
   /** The time, by the database, of the last answered heartbeat before which every lease of ours was listed. */
   #listedAt = 0;
   #acquiring = 0;
-  #answeredAt = awakeTime();
+  readonly #clock: () => number;
+  #answeredAt: number;
   #isSilent = false;
   #isDraining = false;
 
@@ -62,6 +65,8 @@ export class Worker {
     this.#info = info;
     this.#hooks = hooks;
     this.#ttlMs = info.ttlMs ?? 8_000;
+    this.#clock = info.clock ?? awakeTime;
+    this.#answeredAt = this.#clock();
     this.self = { ...currentProcess(), ...info.holder };
   }
 
@@ -98,7 +103,7 @@ export class Worker {
 
   /** Sends one heartbeat, and calls the hooks for what its answer says. */
   async beat(): Promise<void> {
-    const sentAt = awakeTime();
+    const sentAt = this.#clock();
     const listed = this.leases();
     const listedAt = this.#acquiring > 0 ? 0 : this.#listedAt;
     const beat = await this.#db.call<Beat>("beat", this.id, JSON.stringify(listed.map(({ session, epoch }) => [session, epoch])), listedAt);
@@ -129,17 +134,17 @@ export class Worker {
 
   async #register(): Promise<void> {
     await this.#sendRow();
-    this.#answeredAt = awakeTime();
+    this.#answeredAt = this.#clock();
     const beatMs = this.#info.beatMs ?? 2_000;
     let isBeating = false;
-    let nextAt = awakeTime() + beatMs;
+    let nextAt = this.#clock() + beatMs;
     // Silence is noticed earlier than the next heartbeat is due.
     this.#timer = setInterval(
       () => {
         this.#noticeSilence();
-        if (isBeating || awakeTime() < nextAt) return;
+        if (isBeating || this.#clock() < nextAt) return;
         isBeating = true;
-        nextAt = awakeTime() + beatMs;
+        nextAt = this.#clock() + beatMs;
         // A failed heartbeat is not an error of its own: the next one is sent, and silence has its own hook.
         void this.beat()
           .catch(() => {})
@@ -150,7 +155,7 @@ export class Worker {
   }
 
   #silentMs(): number {
-    return awakeTime() - this.#answeredAt;
+    return this.#clock() - this.#answeredAt;
   }
 
   #silenceLimitMs(): number {
