@@ -28,6 +28,7 @@ const longFirst = [
   "agent-sessions",
   "install",
   "crash",
+  "sandbox-kills",
   "team",
 ];
 const longModules = ["executor", "agents", "store", "sandbox", "engine"];

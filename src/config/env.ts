@@ -25,6 +25,7 @@ const variables: Record<EnvGroup, Record<string, string>> = {
     TERM: "`dumb` means no colours and no moving cursor.",
     SKEIN_OFFLINE: "Allows requests only to servers on this machine, if set and not empty.",
     SKEIN_SANDBOX_BEST: "For tests: `landlock` or `none` pretends that this machine can enforce no more than that.",
+    SKEIN_SANDBOX_LAUNCHER: "For tests: `javascript` pretends that this machine can't run the native launcher.",
     ACCESSIBLE: "Same as `screen_reader`, if set and not `0`.",
     SKEIN_DEBUG: "Adds the stack trace to error messages, if set.",
     LC_ALL: "Output is plain ASCII if the first set variable of `LC_ALL`, `LC_CTYPE` and `LANG` is not UTF-8.",

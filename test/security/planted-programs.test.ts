@@ -85,7 +85,7 @@ const systemTools = { unshare: expect.stringMatching(/^\/(usr\/)?s?bin\//), setp
 
 function cachedTools({ skein }: World): unknown {
   const text = readFileSync(join(skein.root, "skein", "state", "sandbox.json"), "utf8");
-  return (JSON.parse(text) as { machine: { tools: unknown } }).machine.tools;
+  return (JSON.parse(text) as { machine: { tools: unknown } }[])[0]!.machine.tools;
 }
 
 /** Each row plants programs, does ordinary things, and checks that the normal programs did their work. */

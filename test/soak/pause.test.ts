@@ -17,6 +17,12 @@ const model = wireModels.anthropic;
 const loop = (file: string) => `while [ ! -e end ]; do date +%s%N >> ${file}; sleep 0.02; done`;
 const loops = `echo started; setsid bash -c '${loop("own")}' & ${loop("plain")}; wait; echo whole`;
 
+/** Both programs that start a sandbox. */
+const launchers: [string, Record<string, string>][] = [
+  ["native launcher", {}],
+  ["launcher in JavaScript", { SKEIN_SANDBOX_LAUNCHER: "javascript" }],
+];
+
 const sizes = (skein: TemporaryHome) =>
   ["plain", "own"].map((name) => statSync(join(skein.project, name), { throwIfNoEntry: false })?.size ?? 0);
 const stateOf = async (skein: TemporaryHome, name: string) => {
@@ -91,46 +97,54 @@ test("a streaming answer is not read during a pause, and is complete in the end"
   }
 }, 300_000);
 
-test("a run that is killed while it is paused leaves no process", async () => {
-  const server = startModelServer(shellScript([loops], "went on"));
-  using skein = temporaryHome(vendorEnv(server.url));
-  try {
-    for (const args of [
-      ["kill", "long"],
-      ["kill", "long", "--force"],
-    ]) {
-      const run = readEvents(skein.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
-      await run.until((event) => event.type === "tool.output");
-      await reportOf(skein, "pause", "long");
-      const family = childrenOf(run.child.pid);
-      expect(await skein.run([...args])).toMatchObject({ code: 0 });
-      await run.ended;
-      expect(await waitForNoProcesses(skein.root, 20_000, { family })).toEqual([]);
+test.each(launchers)(
+  "a run that is killed while it is paused leaves no process (%s)",
+  async (_name, env) => {
+    const server = startModelServer(shellScript([loops], "went on"));
+    using skein = temporaryHome({ ...vendorEnv(server.url), ...env });
+    try {
+      for (const args of [
+        ["kill", "long"],
+        ["kill", "long", "--force"],
+      ]) {
+        const run = readEvents(skein.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
+        await run.until((event) => event.type === "tool.output");
+        await reportOf(skein, "pause", "long");
+        const family = childrenOf(run.child.pid);
+        expect(await skein.run([...args])).toMatchObject({ code: 0 });
+        await run.ended;
+        expect(await waitForNoProcesses(skein.root, 20_000, { family })).toEqual([]);
+      }
+    } finally {
+      await server.stop();
     }
-  } finally {
-    await server.stop();
-  }
-}, 300_000);
+  },
+  300_000,
+);
 
-test("a paused skein that gets SIGKILL leaves no process", async () => {
-  const server = startModelServer(shellScript([loops], "went on"));
-  using skein = temporaryHome(vendorEnv(server.url));
-  try {
-    for (const policy of ["workspace", "full"]) {
-      const run = readEvents(
-        skein.start(["run", "loop", "--session", policy, "-m", model, "--policy", policy, "--output-format", "events"]),
-      );
-      await run.until((event) => event.type === "tool.output");
-      await reportOf(skein, "pause", policy);
-      const family = childrenOf(run.child.pid);
-      run.child.kill("SIGKILL");
-      await run.ended;
-      expect(await waitForNoProcesses(skein.root, 20_000, { family })).toEqual([]);
+test.each(launchers)(
+  "a paused skein that gets SIGKILL leaves no process (%s)",
+  async (_name, env) => {
+    const server = startModelServer(shellScript([loops], "went on"));
+    using skein = temporaryHome({ ...vendorEnv(server.url), ...env });
+    try {
+      for (const policy of ["workspace", "full"]) {
+        const run = readEvents(
+          skein.start(["run", "loop", "--session", policy, "-m", model, "--policy", policy, "--output-format", "events"]),
+        );
+        await run.until((event) => event.type === "tool.output");
+        await reportOf(skein, "pause", policy);
+        const family = childrenOf(run.child.pid);
+        run.child.kill("SIGKILL");
+        await run.ended;
+        expect(await waitForNoProcesses(skein.root, 20_000, { family })).toEqual([]);
+      }
+    } finally {
+      await server.stop();
     }
-  } finally {
-    await server.stop();
-  }
-}, 300_000);
+  },
+  300_000,
+);
 
 test("pause --force stops the process and its descendants; ps shows it, and resume and kill work on it", async () => {
   const server = startModelServer(shellScript([loops], "went on"));

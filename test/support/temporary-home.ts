@@ -39,6 +39,7 @@ export function temporaryHome(env: Record<string, string> = {}, prefix: string[]
     LANG: "C.UTF-8",
     OLLAMA_HOST: "127.0.0.1:9",
     BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
+    ...launcherEnv(),
     ...env,
   };
 
@@ -69,6 +70,12 @@ export function temporaryHome(env: Record<string, string> = {}, prefix: string[]
     },
     [Symbol.dispose]: () => removeAll(base),
   };
+}
+
+/** `SKEIN_SANDBOX_LAUNCHER=javascript bun test <file>` starts skein without the native launcher in all tests of a file. */
+export function launcherEnv(): Record<string, string> {
+  const launcher = process.env["SKEIN_SANDBOX_LAUNCHER"];
+  return launcher === undefined ? {} : { SKEIN_SANDBOX_LAUNCHER: launcher };
 }
 
 /** A sandbox may leave directories that can't be opened. `rm` can remove them by name. */

@@ -181,6 +181,7 @@ function trialEnv(ctx: AppContext, root: string, url: string): Record<string, st
     HOME: join(root, "home"),
     SKEIN_HOME: join(root, "skein"),
     SKEIN_SANDBOX_BEST: ctx.env["SKEIN_SANDBOX_BEST"],
+    SKEIN_SANDBOX_LAUNCHER: ctx.env["SKEIN_SANDBOX_LAUNCHER"],
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: dummyKey,
     OPENAI_BASE_URL: `${url}/v1`,

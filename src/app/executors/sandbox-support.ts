@@ -13,7 +13,9 @@ import { createScratchDirectory } from "./scratch-directory.ts";
 /** The cached probe result of this boot, else a new probe. `anew` ignores the cache. */
 export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {}): Promise<SandboxSupport> {
   const best = ctx.env["SKEIN_SANDBOX_BEST"] as SandboxSupport["tier"] | undefined;
-  const key = `${machineKey(version)} ${listFormat} ${best ?? ""} ${ctx.selfCommand.join(" ")}`;
+  const isNativeExcluded = ctx.env["SKEIN_SANDBOX_LAUNCHER"] === "javascript";
+  const limits = `${best ?? ""}${isNativeExcluded ? " javascript" : ""}`;
+  const key = `${machineKey(version)} ${listFormat} ${limits}`;
   const cached = anew ? null : readCachedSupport(ctx, key);
   if (cached !== null) return cached;
   const [{ probeSandbox }, { installNativeLauncher }] = await Promise.all([
@@ -23,11 +25,11 @@ export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {})
   const support = await probeSandbox({
     selfCommand: ctx.selfCommand,
     programs: programSearch(ctx),
-    nativeLauncher: installNativeLauncher(ctx.paths.state),
+    nativeLauncher: isNativeExcluded ? null : installNativeLauncher(ctx.paths.state),
     createDirectory: () => createScratchDirectory(ctx.paths.data),
     best,
   }).catch((error: unknown) => explainFullDisk(error as NodeJS.ErrnoException, ctx.paths.data));
-  if (!ctx.ephemeral) cacheSupport(ctx, key, support);
+  cacheSupport(ctx, key, support);
   return support;
 }
 
@@ -48,26 +50,52 @@ function supportFile({ paths }: AppContext): string {
   return join(paths.state, "sandbox.json");
 }
 
+/** The result of one executable: the launcher in JavaScript is the executable itself. */
+type CachedSupport = { program: string; key: string; machine: SandboxSupport };
+
+/** Executables that share a home, such as a release and a checkout. */
+const maxCached = 4;
+
 function readCachedSupport(ctx: AppContext, key: string): SandboxSupport | null {
   try {
-    const cached = JSON.parse(readFileSync(supportFile(ctx), "utf8")) as { key: string; machine: SandboxSupport };
+    const cached = readCache(ctx).find(({ program }) => program === programOf(ctx));
+    if (cached?.key !== key) return null;
     const { untrusted } = programSearch(ctx);
     // A cached program may by now be in a place that tools can write.
     const programs = Object.values(cached.machine.tools ?? {});
     const isTrusted = programs.every((program) => program.startsWith("/") && reasonToRefuse(program, untrusted) === null);
     const { nativeLauncher } = cached.machine;
     const hasLauncher = nativeLauncher === null || (dirname(nativeLauncher) === ctx.paths.state && existsSync(nativeLauncher));
-    return cached.key === key && isTrusted && hasLauncher ? cached.machine : null;
+    return isTrusted && hasLauncher ? cached.machine : null;
   } catch {
     return null;
   }
 }
 
-function cacheSupport(ctx: AppContext, key: string, support: SandboxSupport): void {
+function programOf({ selfCommand }: AppContext): string {
+  return selfCommand.join(" ");
+}
+
+function readCache(ctx: AppContext): CachedSupport[] {
+  return JSON.parse(readFileSync(supportFile(ctx), "utf8")) as CachedSupport[];
+}
+
+/** Also for a run that stores nothing of itself: it is a fact of the machine. */
+function cacheSupport(ctx: AppContext, key: string, machine: SandboxSupport): void {
+  const program = programOf(ctx);
   try {
     mkdirSync(ctx.paths.state, { recursive: true, mode: 0o700 });
-    writeFileSync(supportFile(ctx), `${JSON.stringify({ key, machine: support })}\n`, { mode: 0o600 });
+    const cache = [{ program, key, machine }, ...othersIn(ctx, program)].slice(0, maxCached);
+    writeFileSync(supportFile(ctx), `${JSON.stringify(cache)}\n`, { mode: 0o600 });
   } catch {
     // The next start probes again.
+  }
+}
+
+function othersIn(ctx: AppContext, program: string): CachedSupport[] {
+  try {
+    return readCache(ctx).filter((cached) => cached.program !== program);
+  } catch {
+    return [];
   }
 }

@@ -125,6 +125,28 @@ describe("what was enforced", () => {
     if (tier === "namespaces")
       expect((await doctor("")).out).toMatch(/^[+✓] sandbox .*fully enforced \(namespaces\), native launcher, tested just now$/m);
   });
+
+  test("where no program of the state directory may be executed, doctor names the other launcher, and its sandbox is the same", async () => {
+    if (tier !== "namespaces") return;
+    const server = startModelServer(shellScript(["echo new > ../outside.txt; echo own > own.txt; echo tried"]));
+    const own = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
+    const mount = 'mkdir -p "$SKEIN_HOME/state" && mount -t tmpfs -o noexec none "$SKEIN_HOME/state" && exec "$@"';
+    using skein = temporaryHome(vendorEnv(server.url), ["unshare", ...own, "--mount", "sh", "-c", mount, "sh"]);
+    try {
+      const doctor = await skein.run(["doctor"]);
+      expect(doctor.out).toMatch(/^[+✓] sandbox .*fully enforced \(namespaces\), launcher in JavaScript, tested just now$/m);
+      const ran = await skein.run(["run", "try", ...model, "--json"]);
+      expect({ err: ran.code === 0 ? "" : ran.err, ...ran.json() }).toMatchObject({
+        err: "",
+        enforced: { tier: "namespaces", fs: true, net: "off" },
+      });
+      expect(resultOf(server.main().at(-1)!)).toContain("tried");
+      expect(readdirSync(skein.root)).not.toContain("outside.txt");
+      expect(readFileSync(join(skein.project, "own.txt"), "utf8")).toBe("own\n");
+    } finally {
+      await server.stop();
+    }
+  });
 });
 
 describe("from turn to turn", () => {

@@ -115,6 +115,39 @@ describe.each(Object.keys(policies))("under policy %s", (policy) => {
   });
 });
 
+/** The other sandboxes of policy workspace. The tests above have namespaces and the native launcher. */
+const sandboxes: { name: string; tier: "namespaces" | "landlock"; env: Record<string, string> }[] = [
+  { name: "namespaces, launcher in JavaScript", tier: "namespaces", env: { SKEIN_SANDBOX_LAUNCHER: "javascript" } },
+  { name: "Landlock alone, native launcher", tier: "landlock", env: { SKEIN_SANDBOX_BEST: "landlock" } },
+  {
+    name: "Landlock alone, launcher in JavaScript",
+    tier: "landlock",
+    env: { SKEIN_SANDBOX_BEST: "landlock", SKEIN_SANDBOX_LAUNCHER: "javascript" },
+  },
+];
+
+describe.each(sandboxes)("under policy workspace with $name", ({ tier, env }) => {
+  const flags = policies["workspace"]!;
+
+  test.each([stops[0]!, stops[4]!].map((stop) => [stop.name, stop] as const))(
+    "no process of a command outlives %s",
+    async (_stop, stop) => {
+      expect(await survivorsAfter({ escapes, stop, flags, seconds: 60, env })).toEqual([]);
+    },
+  );
+
+  test.each(executorAttacks.slice(0, 3).map((row) => [row.escape.name, row] as const))(
+    "%s, unless it is listed",
+    async (_attack, { escape, stop, notCovered }) => {
+      // Landlock alone has no pid namespace, so the gaps are those without a sandbox.
+      const isGap = tier === "landlock" && notCovered[unsandboxed] !== undefined;
+      const survivors = await survivorsAfter({ escapes: [escape], stop, flags, seconds: 60, env, limitMs: isGap ? 5_000 : 20_000 });
+      if (isGap) expect(survivors).not.toEqual([]);
+      else expect(survivors).toEqual([]);
+    },
+  );
+});
+
 test("under Landlock alone, nothing is left of a command that stops the executor when skein kill reports the end", async () => {
   const { escape, stop } = executorAttacks.at(-1)!;
   const env = { SKEIN_SANDBOX_BEST: "landlock" };

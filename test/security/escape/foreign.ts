@@ -3,6 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy } from "../../../src/protocol/api/policy.ts";
+import { installNativeLauncher } from "../../../src/sandbox/launch/native/native-launcher.ts";
 import { createGitPlaceholders, writableRepositories } from "../../../src/sandbox/git-paths.ts";
 import { probeSandbox } from "../../../src/sandbox/probe.ts";
 import { type Tier, sandboxCommand } from "../../../src/sandbox/sandbox-command.ts";
@@ -25,12 +26,15 @@ async function main(): Promise<void> {
   const request = JSON.parse(process.argv[2]!) as ForeignRequest;
   const { policy, project, home, own } = request;
   const self = [process.execPath, "--config=/dev/null", "--no-env-file", join(import.meta.dir, "../../../src/main.ts")];
+  const nativeLauncher = process.env["SKEIN_SANDBOX_LAUNCHER"] === "javascript" ? null : installNativeLauncher(own.state);
   const support = await probeSandbox({
     selfCommand: self,
     programs: { path: process.env["PATH"] ?? "", untrusted: [] },
+    nativeLauncher,
     best: request.best,
   });
   if (support.tier !== request.best) throw new Error(`expected ${request.best}, found ${support.tier}: ${support.why}`);
+  if (support.nativeLauncher !== nativeLauncher) throw new Error("the native launcher was installed, but it does not work");
   const [temp, copies] = ["files", "copies"].map((name) => join(own.data, "tmp/foreign", name)) as [string, string];
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
   writableRepositories(project).forEach((repository) => createGitPlaceholders(repository));

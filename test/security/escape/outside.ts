@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { launcherEnv } from "../../support/temporary-home.ts";
 import { attempts } from "./inside/attempts.ts";
 import { call } from "./inside/calls.ts";
 import { shareMemory } from "./inside/memory.ts";
@@ -70,6 +71,7 @@ export async function buildOutside(person: Person, isSandboxed: boolean): Promis
     SKEIN_HOME: join(base, "skein"),
     LANG: "C.UTF-8",
     BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
+    ...launcherEnv(),
   };
   const victim = startVictim(person, { env, home, outside, token, received: listeners.received });
   const { ports, sockets } = listeners;

@@ -13,6 +13,8 @@ export type SandboxCase = {
   person: Person;
   /** `executor`: bash as the agent's tool. `foreign`: a program of its own, as an agent's command line. */
   route: "executor" | "foreign";
+  /** Default: `native`. */
+  launcher?: "native" | "javascript";
   /** `none` shows that the attempts can succeed. */
   tier: Extract<Tier, "namespaces" | "landlock" | "none">;
   policy: PolicyName;
@@ -47,15 +49,19 @@ export async function runAttempts(sandboxCase: SandboxCase): Promise<AttemptResu
   }
 }
 
-async function throughExecutor(outside: Outside, { tier, ...rest }: SandboxCase): Promise<string> {
+async function throughExecutor(outside: Outside, { tier, launcher, ...rest }: SandboxCase): Promise<string> {
   const flags = policyFlags({ tier, ...rest });
   await outputOf(outside, [...outside.skein, "new", "main", "-m", "ollama/none"], tier);
-  return outputOf(outside, [...outside.skein, "exec", "main", outside.inside.join(" "), ...flags], tier);
+  return outputOf(outside, [...outside.skein, "exec", "main", outside.inside.join(" "), ...flags], tier, environmentOf(launcher));
 }
 
-async function asForeign(outside: Outside, { tier, policy, net }: SandboxCase): Promise<string> {
+async function asForeign(outside: Outside, { tier, policy, net, launcher }: SandboxCase): Promise<string> {
   if (tier === "none") return outputOf(outside, [...outside.person.prefix, ...outside.inside], tier);
-  return outputOf(outside, foreignCommand(outside, { tier, policy, net }), tier);
+  return outputOf(outside, foreignCommand(outside, { tier, policy, net }), tier, environmentOf(launcher));
+}
+
+function environmentOf(launcher: SandboxCase["launcher"]): Record<string, string> {
+  return launcher === "javascript" ? { SKEIN_SANDBOX_LAUNCHER: launcher } : {};
 }
 
 export function foreignCommand(
