@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findSystemProgram, type ProgramSearch } from "../kit/process/trusted-programs.ts";
 import { messageOf } from "../protocol/api/error.ts";
+import type { RawCalls } from "./launch/raw-call.ts";
 import { kernelSettings, linkAt, readText } from "./machine-key.ts";
 import { type SandboxCommand, sandboxCommand, type SandboxCommandOptions, type SandboxSupport } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
@@ -36,7 +37,7 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxSuppor
   if (options.best === "none") return { ...noSandbox(null), ...limitedByUser };
   if (process.platform === "darwin") return probeSeatbelt(options);
   const tools = findTools(options.programs);
-  const landlockVersion = await readLandlockVersion();
+  const { landlockVersion, makePipe } = await openKernel();
   const { nativeLauncher = null } = options;
   // The launcher in JavaScript is tried if the native one does not work.
   const launchers = nativeLauncher === null ? [null] : [nativeLauncher, null];
@@ -54,7 +55,7 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxSuppor
         why: null,
         hint: null,
       };
-      const result = await trySandbox(support, options);
+      const result = await trySandbox(support, { ...options, makePipe });
       if (result.problem === null) return result.canWritePipes ? { ...support, ...withoutLandlock } : support;
       reasons.push(result.problem);
     }
@@ -64,7 +65,7 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxSuppor
   let problem: string | null = null;
   for (const launcher of launchers) {
     const support: SandboxSupport = { tier: "landlock", processes: "no", tools, nativeLauncher: launcher, landlockVersion, ...reason };
-    ({ problem } = await trySandbox(support, options));
+    ({ problem } = await trySandbox(support, { ...options, makePipe }));
     if (problem === null) return support;
   }
   const processes = tools === null || isLimited ? "no" : await probeProcesses(tools, options);
@@ -76,9 +77,12 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxSuppor
   };
 }
 
-async function readLandlockVersion(): Promise<number> {
+type MakePipe = RawCalls["makeNamedPipe"];
+
+async function openKernel(): Promise<{ landlockVersion: number; makePipe: MakePipe }> {
   const [{ openRawCalls }, { landlockVersion }] = await Promise.all([import("./launch/raw-call.ts"), import("./launch/landlock.ts")]);
-  return landlockVersion(openRawCalls());
+  const calls = openRawCalls();
+  return { landlockVersion: landlockVersion(calls), makePipe: calls.makeNamedPipe };
 }
 
 async function probeSeatbelt(options: ProbeOptions): Promise<SandboxSupport> {
@@ -98,15 +102,14 @@ function noSandbox(tools: SandboxSupport["tools"]): SandboxSupport {
  */
 type TrialResult = { problem: string | null; canWritePipes: boolean };
 
-async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promise<TrialResult> {
+async function trySandbox(support: SandboxSupport, options: ProbeOptions & { makePipe?: MakePipe }): Promise<TrialResult> {
   const directory = (options.createDirectory ?? temporaryDirectory)();
   try {
     const paths = ["open", "closed", "secret", "temp", "copies"].map((name) => join(directory, name));
     for (const path of paths) mkdirSync(path);
     const [open, closed, secret, temp, copies] = paths as [string, string, string, string, string];
-    writeFileSync(join(secret, "key"), "secret");
-    const mkfifo = findSystemProgram("mkfifo", options.programs).path;
-    if (mkfifo !== null) Bun.spawnSync([mkfifo, join(closed, "pipe")], { stdio: ["ignore", "ignore", "ignore"] });
+    writeFileSync(join(secret, "key"), "secret\n");
+    options.makePipe?.(join(closed, "pipe"));
     const rules: SandboxRules = {
       rules: [
         { path: "/", access: "read" },
@@ -156,7 +159,7 @@ const success = "sandbox works";
 const attempts = `
 echo ok >"$1/file" || { echo "can't write what is allowed"; exit; }
 (echo bad >"$2/file") 2>/dev/null && { echo "wrote what is not allowed"; exit; }
-(cat "$3/key") 2>/dev/null && { echo "read a secret"; exit; }
+(read -r line <"$3/key") 2>/dev/null && { echo "read a secret"; exit; }
 [ -p "$2/pipe" ] && (: <>"$2/pipe") 2>/dev/null && : >"$1/pipe"
 [ -n "$4" ] && [ "$4" = "$(readlink /proc/self/ns/net)" ] && { echo "in the network of the machine"; exit; }
 [ -n "$4" ] && [ $$ != 1 ] && { echo "among the processes of the machine"; exit; }
