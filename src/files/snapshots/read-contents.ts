@@ -3,8 +3,6 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { inflate } from "node:zlib";
 import { Fault } from "../../protocol/api/error.ts";
 import type { FileVersion } from "../../protocol/tree/file-changes.ts";
 import { runGit, splitAtNul, type ShadowRepository } from "../git.ts";
@@ -28,8 +26,14 @@ function fileId(version: FileVersion): string | null {
   return mode === bigFileMode || mode === linkMode ? null : id;
 }
 
-/** Other threads inflate, so that several versions are read at the same time. */
-const inflateInBackground = promisify(inflate);
+type InflateOptions = { chunkSize: number; maxOutputLength: number };
+
+/** Other threads inflate, so that several versions are read at the same time. Most runs read no version, and node:zlib loads the streams of Node. */
+async function inflateInBackground(bytes: Buffer, options: InflateOptions): Promise<Buffer> {
+  const { inflate } = await import("node:zlib");
+  return new Promise((resolve, reject) => inflate(bytes, options, (error, result) => (error === null ? resolve(result) : reject(error))));
+}
+
 const minChunkBytes = 1 << 16;
 
 /** Null if it is not stored as a single object. */
@@ -39,7 +43,7 @@ async function readObject(shadowDir: string, id: string): Promise<Buffer | null>
   const deflated = await readFile(file);
   // One chunk for the whole content is not copied again. A damaged object must not fill the memory.
   const chunkSize = Math.min(Math.max(deflated.length * 4, minChunkBytes), bigFileBytes + minChunkBytes);
-  const bytes = (await inflateInBackground(deflated, { chunkSize, maxOutputLength: 2 * bigFileBytes })) as Buffer;
+  const bytes = await inflateInBackground(deflated, { chunkSize, maxOutputLength: 2 * bigFileBytes });
   const end = bytes.indexOf(0);
   const size = /^blob (\d+)$/.exec(bytes.toString("latin1", 0, end))?.[1];
   if (size === undefined || Number(size) !== bytes.length - end - 1) throw new Fault("internal", `the recorded file ${id} is damaged`);
