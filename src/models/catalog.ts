@@ -78,8 +78,20 @@ export async function listModels({ at = Date.now(), settings = {} }: PriceOption
   });
 }
 
+/** Each answer is priced, and the search tries hundreds of patterns. */
+const found = new Map<string, CatalogEntry | undefined>();
+const maxFound = 1000;
+
 function findEntry(vendor: string, model: string): CatalogEntry | undefined {
-  const name = model.toLowerCase();
+  const key = `${vendor}/${model}`;
+  if (found.has(key)) return found.get(key);
+  if (found.size >= maxFound) found.clear();
+  const entry = searchEntry(vendor, model.toLowerCase());
+  found.set(key, entry);
+  return entry;
+}
+
+function searchEntry(vendor: string, name: string): CatalogEntry | undefined {
   return catalog[vendor]?.find(([id, match]) => (match.length === 0 ? id === name : match.some((matcher) => matchesName(matcher, name))));
 }
 

@@ -1,6 +1,7 @@
 // Sends one request to one model, streams the answer, and retries temporary errors.
 // Never throws: the last event is `done` or `failed`. Contains no code for a single wire or vendor.
 import type { Clock } from "../kit/flow/clock.ts";
+import { once } from "../kit/flow/lazy.ts";
 import type { PauseGate } from "../kit/flow/pause-gate.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import { zeroUsage, type Usage } from "../protocol/tree/usage.ts";
@@ -33,10 +34,10 @@ export type StreamOptions = {
 };
 
 const wires: Record<WireName, () => Promise<Wire>> = {
-  anthropic: async () => (await import("./wire/anthropic.ts")).anthropic,
-  "openai-responses": async () => (await import("./wire/openai-responses.ts")).openaiResponses,
-  "openai-chat": async () => (await import("./wire/openai-chat.ts")).openaiChat,
-  gemini: async () => (await import("./wire/gemini.ts")).gemini,
+  anthropic: once(async () => (await import("./wire/anthropic.ts")).anthropic),
+  "openai-responses": once(async () => (await import("./wire/openai-responses.ts")).openaiResponses),
+  "openai-chat": once(async () => (await import("./wire/openai-chat.ts")).openaiChat),
+  gemini: once(async () => (await import("./wire/gemini.ts")).gemini),
 };
 
 export type BindOptions = {
@@ -53,6 +54,7 @@ export type BindOptions = {
 
 /** Most answers are no failure, so this is loaded with the first one. */
 const loadFailures = () => import("./failure.ts");
+const loadCatalog = once(() => import("./catalog.ts"));
 
 type UnboundRequest = Omit<ModelRequest, "model" | "effort" | "temperature">;
 
@@ -89,8 +91,8 @@ export async function bindModel(name: string, { env, providers, idleMs, models =
       }),
     connect: () => connectEarly(endpoint.baseUrl, env),
     body: async (request: UnboundRequest) => (await loadWire(endpoint.wire)).request(bound(request), endpoint).body,
-    price: async (usage: Usage) => (await import("./catalog.ts")).priceOf(vendor, model, usage, { settings: models }),
-    window: async () => config?.contextWindow ?? (await import("./catalog.ts")).contextWindowOf(vendor, model),
+    price: async (usage: Usage) => (await loadCatalog()).priceOf(vendor, model, usage, { settings: models }),
+    window: async () => config?.contextWindow ?? (await loadCatalog()).contextWindowOf(vendor, model),
   };
 }
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
     metafile: true,
     external: ["*.scm", "*.wasm", "@opentui/core-*"],
   });
-  outputs = Object.entries(result.metafile!.outputs) as [string, Output][];
+  outputs = Object.entries(result.metafile!.outputs);
 }, 60_000);
 
 /** The files of the bundle that these source files are in, with all that they import, and the modules of the runtime. */

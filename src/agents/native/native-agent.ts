@@ -1,5 +1,6 @@
 // The built-in agent. A turn asks the model and runs its tool calls until an answer has none. It yields nodes and transient
 // events and ends with exactly one `end`. It never throws for a failure of a model, a tool or a server.
+import { once } from "../../kit/flow/lazy.ts";
 import { createGateBehind, type PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import { Fault, type TurnError } from "../../protocol/api/error.ts";
@@ -63,7 +64,7 @@ export type NativeAgentDeps = {
 };
 
 // The first request needs neither.
-const loadCalls = () => import("./tools/call-tool.ts");
+const loadCalls = once(() => import("./tools/call-tool.ts"));
 const loadCompaction = () => import("./request/compact.ts");
 
 const maxInvalidRounds = 3;
