@@ -1,6 +1,6 @@
 // The diff of one file, in one or two columns. Each line can be commented: a click on its number, or Enter on it.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { plainText, showDirections } from "../../text/plain-text.ts";
 import { sideBySide, type DiffRow, type PatchFile } from "./patch-files.ts";
 import { lineKey, type CommentedLine, type DiffSide, type ReviewComment } from "./review.ts";
@@ -143,7 +143,8 @@ type CommentRowProps = { line: CommentedLine; columns: number; text: string; onD
 function CommentRow({ line, columns, text, onDone }: CommentRowProps): ComponentChildren {
   const [draft, setDraft] = useState(text);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  // Before the next frame: a key that is pressed at once must reach the field.
+  useLayoutEffect(() => {
     if (text === "") field.current?.focus();
   }, []);
   return (

@@ -1,5 +1,5 @@
 // Searches all sessions by words.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Api } from "../../../../protocol/api/api.ts";
 import { sessionLabel } from "../../../../protocol/tree/turn.ts";
 import { Problem, problemText } from "../../components/action.tsx";
@@ -21,7 +21,7 @@ export function SearchView({ parts }: ViewProps) {
   const [problem, setProblem] = useState<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
   useListKeys();
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   useEffect(() => {
     if (query.trim() === "") return setHits(null);
     let isCurrent = true;
