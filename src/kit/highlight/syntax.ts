@@ -111,6 +111,9 @@ for (const language of languages) {
   for (const name of language.names.split(" ")) highlighters.set(name, highlighter);
 }
 
+/** A longer line has no colours: the patterns may read the rest of a line once for each of its characters. */
+const maxLineChars = 1_000;
+
 /** Finds a highlighter by the word after a fence, or by a file extension. Null if unknown: no colours. */
 export function findHighlighter(name: string): Highlighter | null {
   return highlighters.get(name.toLowerCase().replace(/^[{.]+|[,}:].*$/g, "")) ?? null;
@@ -118,7 +121,7 @@ export function findHighlighter(name: string): Highlighter | null {
 
 export function colorLine(line: string, syntax: SyntaxState): { runs: TextRun[]; syntax: SyntaxState } {
   const { highlighter } = syntax;
-  if (highlighter === null) return { runs: [{ text: line, style: plain }], syntax };
+  if (highlighter === null || line.length > maxLineChars) return { runs: [{ text: line, style: plain }], syntax };
   if (highlighter === "diff") return { runs: [{ text: line, style: diffLineStyle(line) }], syntax };
   const runs: TextRun[] = [];
   let { openSpan } = syntax;

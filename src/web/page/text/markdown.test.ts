@@ -1,5 +1,6 @@
 // Markdown of models, which is hostile input: everything that is not known Markdown stays text.
 import { describe, expect, test } from "bun:test";
+import { colorLine, findHighlighter } from "../../../kit/highlight/syntax.ts";
 import { parseInline, safeAddress } from "./inline.ts";
 import { parseMarkdown } from "./markdown.ts";
 import { plainText, showDirections } from "./plain-text.ts";
@@ -94,4 +95,15 @@ describe("inline", () => {
 test("output of programs loses colours and control characters, and reversed text is shown", () => {
   expect(plainText("\u001b[31mred\u001b[0m \u001b]8;;http://x\u0007link\u0007 a\u0000b\r\nold\rnew\n")).toBe("red link ab\nnew\n");
   expect(showDirections("a\u202Eb")).toBe("a[U+202E]b");
+});
+
+test("hostile output of programs and hostile code are read in bounded time", () => {
+  const limitMs = 2_000;
+  const begin = performance.now();
+  expect(plainText(`${"\r".repeat(200_000)}end`)).toBe("end");
+  expect(plainText("done\r\r\n50 %\r")).toBe("done\n50 %");
+  for (const language of ["ts", "css", "sh", "json", "html"])
+    for (const unit of ['"\\', "-", "\\", "<"])
+      expect(colorLine(unit.repeat(100_000 / unit.length), { highlighter: findHighlighter(language), openSpan: null }).runs.length).toBe(1);
+  expect(performance.now() - begin).toBeLessThan(limitMs);
 });

@@ -9,14 +9,20 @@ const escapeSequence = new RegExp(
 export function plainText(text: string): string {
   return showDirections(
     text
-      .replaceAll(/\r+\n/g, "\n")
       .replaceAll(escapeSequence, "")
       .split("\n")
-      // A pattern would read a long line once for each of its characters.
-      .map((line) => line.slice(line.lastIndexOf("\r") + 1))
+      .map(lastOverwrite)
       .join("\n")
       .replaceAll(/[^\P{Cc}\n\t]/gu, ""),
   );
+}
+
+/** The text after the last carriage return. One or more at the end of the line overwrite nothing. */
+function lastOverwrite(line: string): string {
+  // A pattern would read a long line once for each of its characters.
+  let end = line.length;
+  while (line[end - 1] === "\r") end -= 1;
+  return line.slice(line.lastIndexOf("\r", end - 1) + 1, end);
 }
 
 /** Directional marks as their code, for example U+202E. */
