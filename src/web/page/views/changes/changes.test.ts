@@ -53,6 +53,13 @@ test("each row of a patch has its line in the old and in the new file", () => {
   ]);
 });
 
+test("a patch that was cut keeps its whole files, also with lines that look like the head of another file", () => {
+  const sneaky = "diff --git a/x.sql b/x.sql\n--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@\n one\n--- a/other\n+++ b/other\n";
+  const cut = `${patch}${sneaky}${patch.replaceAll("a.ts", "c.ts").slice(0, 130)}\n[the diff is longer; only its first 16 MB are shown]\n`;
+  expect(patchFiles(cut).map(({ path }) => path)).toEqual(["src/a.ts", "gone.txt", "new.txt", "x.sql"]);
+  expect(patchFiles("[the diff is longer]\n")).toEqual([]);
+});
+
 test("side by side, removed lines stand beside the added lines that follow them", () => {
   const texts = sideBySide(patchFiles(patch)[0]!.rows).map((pair) => pair.map((row) => row?.text ?? null));
   expect(texts.slice(1)).toEqual([

@@ -7,9 +7,14 @@ export type DiffRow =
 
 export type PatchFile = { path: string; rows: DiffRow[] };
 
-/** Files of a patch that has hunks. Binary files have none. Throws if the text is no patch. */
+/**
+ * Files of a patch that has hunks. Binary files have none. A very long patch is cut in the middle of a file: that file is left
+ * out, with any other that can't be parsed.
+ */
 export function patchFiles(patch: string): PatchFile[] {
-  return parsePatch(patch)
+  return patch
+    .split(/^(?=diff --git )/m)
+    .flatMap(parseFile)
     .filter(({ hunks }) => hunks.length > 0)
     .map(({ oldFileName, newFileName, hunks }) => ({
       path: plainName(newFileName === "/dev/null" ? oldFileName : newFileName),
@@ -18,6 +23,14 @@ export function patchFiles(patch: string): PatchFile[] {
         ...rowsOf(lines, { oldLine: oldLines === 0 ? oldStart + 1 : oldStart, newLine: newLines === 0 ? newStart + 1 : newStart }),
       ]),
     }));
+}
+
+function parseFile(section: string): ReturnType<typeof parsePatch> {
+  try {
+    return parsePatch(section);
+  } catch {
+    return [];
+  }
 }
 
 function rowsOf(lines: readonly string[], start: { oldLine: number; newLine: number }): DiffRow[] {
