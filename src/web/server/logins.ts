@@ -66,15 +66,11 @@ export class Logins {
     return login;
   }
 
-  isValid(cookie: string | null, key: string | null): boolean {
-    return this.loginOf(cookie, key) !== null;
-  }
-
-  /** A name of the login for this process; null if cookie and key are not those of one login. */
-  loginOf(cookie: string | null, key: string | null): string | null {
-    if (cookie === null || key === null) return null;
-    const login = this.#find(cookie);
-    return login?.key === hash(key) ? login.cookie : null;
+  /** A name of the login for this process; null if no cookie is that of the key's login. */
+  loginOf(cookies: readonly string[], key: string | null): string | null {
+    if (key === null) return null;
+    const login = cookies.map((cookie) => this.#find(cookie)).find((found) => found?.key === hash(key));
+    return login?.cookie ?? null;
   }
 
   /**

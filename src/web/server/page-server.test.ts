@@ -130,6 +130,15 @@ describe("logins", () => {
     expect(await socketStatus(page, { ...own, Cookie: `${cookie}x`, ...protocols })).toBe(401);
   });
 
+  test("a cookie of the same name that another port has set for a longer path locks no one out", async () => {
+    const page = await createServer().open({ port: 0 });
+    const { cookie, key } = await loggedIn(page);
+    const [name] = cookie.split("=");
+    const headers = { Origin: originOf(page), "Sec-WebSocket-Protocol": `skein, ${key}` };
+    expect(await socketStatus(page, { ...headers, Cookie: `${name}=planted; ${cookie}` })).toBe(101);
+    expect(await socketStatus(page, { ...headers, Cookie: `${name}=planted; ${name}` })).toBe(401);
+  });
+
   test("guessing is stopped after 20 wrong codes in a minute, and locks no one out who has a link", async () => {
     let now = 1_000_000;
     const page = await createServer(temporaryState(), () => now).open({ port: 0 });
@@ -361,6 +370,19 @@ describe("addresses", () => {
     expect((await next.open({ base_path: "/other" })).url).toBe("https://dev.example/other/");
     await next.end();
     expect((await next.open({ port: 0 })).url).toStartWith("http://127.0.0.1:");
+  });
+
+  test("the page behind a proxy never moves to another port, where the proxy would pass logins on to a program at the old one", async () => {
+    const state = temporaryState();
+    const server = createServer(state);
+    const { port } = await server.open({ port: 0, origin: "https://dev.example" });
+    server.close();
+    const other = Bun.serve({ hostname: "127.0.0.1", port, fetch: () => new Response("another program") });
+    cleanups.push(() => void other.stop(true));
+    const next = createServer(state);
+    expect(await next.open({}).catch((error: Error) => error.message)).toBe(`port ${port} is in use`);
+    await next.end();
+    expect((await next.open({})).port).not.toBe(port);
   });
 
   test("an open page is used again, and other options open it anew", async () => {

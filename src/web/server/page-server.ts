@@ -44,6 +44,7 @@ export type OpenedPage = Omit<WebOpenedJson, "pid">;
 
 const firstPort = 4460;
 const maxBodyBytes = 64 << 10;
+const maxCookies = 20;
 /** A browser can't send headers with a WebSocket, so it sends its key as a subprotocol. */
 const subprotocol = "skein";
 
@@ -139,10 +140,12 @@ export class PageServer<Client> {
       readPassword: () => readPassword({ tokenFile }),
       now,
     });
+    // A proxy passes logins on to the old port. If another program has taken it, a page at a new port would help that program.
+    const mayMove = port === null && (origin === null || stored.port === null);
     const server =
       listenOnFreePort(wanted, firstPort, (candidate) => this.#serve(candidate, host)) ??
-      (port === null ? listenOnFreePort(null, firstPort, (candidate) => this.#serve(candidate, host)) : null);
-    if (server === null) throw new Fault("network", `port ${port ?? firstPort} is in use`, { hint: "choose another port with --port" });
+      (mayMove ? listenOnFreePort(null, firstPort, (candidate) => this.#serve(candidate, host)) : null);
+    if (server === null) throw new Fault("network", `port ${wanted ?? firstPort} is in use`, { hint: "choose another port with --port" });
     const options = { port: server.port!, host, basePath, origin, tokenFile };
     this.#store({ ...options, isOpen: true });
     log(`the page of skein web is open at ${urlOf(options)}`);
@@ -197,7 +200,7 @@ export class PageServer<Client> {
 
   #connect(request: Request, server: Bun.Server<Client>, page: OpenListener): Response | undefined {
     const key = (request.headers.get("sec-websocket-protocol") ?? "").split(",").find((each) => each.trim() !== subprotocol);
-    const login = page.logins.loginOf(cookieOf(request, page), key?.trim() ?? null);
+    const login = page.logins.loginOf(cookiesOf(request, page), key?.trim() ?? null);
     if (login === null) return notLoggedIn();
     return this.#deps.sockets.upgrade(request, server, { headers: { "Sec-WebSocket-Protocol": subprotocol }, login });
   }
@@ -251,12 +254,11 @@ async function proveServer(request: Request, page: OpenListener, address: PageAd
 
 /** For a page whose socket was refused: a browser does not show it the reason. */
 function isLoggedIn(request: Request, page: OpenListener): boolean {
-  return page.logins.isValid(cookieOf(request, page), request.headers.get("x-skein-key"));
+  return page.logins.loginOf(cookiesOf(request, page), request.headers.get("x-skein-key")) !== null;
 }
 
 function logOut(request: Request, page: OpenListener): Response {
-  const cookie = cookieOf(request, page);
-  if (cookie !== null) page.logins.end(cookie);
+  for (const cookie of cookiesOf(request, page)) page.logins.end(cookie);
   return Response.json({}, { headers: { "Set-Cookie": cookieText(page, "", 0) } });
 }
 
@@ -273,7 +275,11 @@ function cookieText({ instance, options: { basePath, origin } }: OpenListener, v
   return `skein_${instance}=${value}; Path=${basePath}/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-function cookieOf(request: Request, { instance }: OpenListener): string | null {
+/**
+ * All cookies with the name of the login. A program on another port of this host can set more of them, for a longer path,
+ * and browsers send those first.
+ */
+function cookiesOf(request: Request, { instance }: OpenListener): string[] {
   const cookies = (request.headers.get("cookie") ?? "").split(";").map((each) => each.trim().split("="));
-  return cookies.find(([name]) => name === `skein_${instance}`)?.[1] ?? null;
+  return cookies.flatMap(([name, value]) => (name === `skein_${instance}` && value !== undefined ? [value] : [])).slice(0, maxCookies);
 }
