@@ -66,8 +66,9 @@ function optionsOf({ starts, series, step, format, width, colorOf }: PlotRequest
         size: 30,
         values: (_, ticks) => ticks.map((tick) => stepText(tick * 1000, step)),
         space: 56,
-        splits: () =>
-          starts.filter((_, index) => index % Math.ceil(starts.length / Math.max(3, width / 70)) === 0).map((start) => start / 1000),
+        // The chart's width now: the window may have been made smaller.
+        splits: (plot) =>
+          starts.filter((_, index) => index % Math.ceil(starts.length / Math.max(3, plot.width / 70)) === 0).map((start) => start / 1000),
       },
       { ...axis, values: (_, ticks) => ticks.map(format), size: 62 },
     ],
