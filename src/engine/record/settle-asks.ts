@@ -36,10 +36,12 @@ async function askingCalls(store: Store, session: string): Promise<{ call: CallP
   return calls.flatMap((call) => asks.filter((ask) => ask.call === call.id).map((ask) => ({ call, ask })));
 }
 
-/** Questions without a call, from the last turn that had a prompt. */
+/** Questions without a call, from the last turn that had a prompt. Most sessions have none, and long ones have many turns. */
 async function asksWithoutCall(store: Store, session: string): Promise<Ask[]> {
+  const asks = (await store.asks(session)).filter((ask) => ask.call === null);
+  if (asks.length === 0) return [];
   const lastTurn = (await store.turnsOf(session)).findLast(({ agent }) => !["shell", "group", "team", "race"].includes(agent));
-  return (await store.asks(session)).filter((ask) => ask.call === null && ask.turn === lastTurn?.id);
+  return asks.filter((ask) => ask.turn === lastTurn?.id);
 }
 
 function resultOf(call: CallPart, { answer, outcome }: Ask): NewNode {
