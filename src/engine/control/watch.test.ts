@@ -1,5 +1,6 @@
 // Watching a session: before, during and after a turn, with a slow reader, and across turns.
 import { expect, test } from "bun:test";
+import { pollUntil } from "../../kit/flow/sleep.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { createTestEngine, node, ok, text, turn } from "../fixtures/engine-with.ts";
 
@@ -24,21 +25,30 @@ test("a watcher gets the same durable events whether it starts early, in the mid
   const { take, go } = createStepAgent();
   const { api, session } = await createTestEngine(take);
   const running = Array.fromAsync(api.turn.start({ ...turn, session: session.id }));
-  const watch = () => Array.fromAsync(api.turn.watch({ session: session.id, afterSeq: 0, until: "idle" }));
-  await Bun.sleep(20);
-  const early = watch();
-  await Bun.sleep(20);
+  const watch = () => {
+    const events: Event[] = [];
+    const read = async () => {
+      for await (const event of api.turn.watch({ session: session.id, afterSeq: 0, until: "idle" })) events.push(event);
+      return events;
+    };
+    return { events, ended: read() };
+  };
+  const nodesOf = (events: Event[]) => events.filter(({ type }) => type === "node.added").length;
+  const earlyWatch = watch();
+  expect(await pollUntil(10_000, async () => earlyWatch.events.length > 0)).toBe(true);
+  const stored = nodesOf(earlyWatch.events);
   go(0);
   go(1);
-  await Bun.sleep(20);
-  const late = watch();
-  await Bun.sleep(20);
+  expect(await pollUntil(10_000, async () => nodesOf(earlyWatch.events) === stored + 2)).toBe(true);
+  const lateWatch = watch();
+  expect(await pollUntil(10_000, async () => nodesOf(lateWatch.events) === stored + 2)).toBe(true);
   go(2);
   go(3);
+  const [early, late] = [earlyWatch.ended, lateWatch.ended];
   const durable = durableEvents(await running);
   expect(durableEvents(await early)).toEqual(durable);
   expect(durableEvents(await late)).toEqual(durable);
-  expect(durableEvents(await watch())).toEqual(durable);
+  expect(durableEvents(await watch().ended)).toEqual(durable);
   const deltas = (events: Event[]) => events.flatMap((event) => (event.type === "text.delta" ? [event.text] : []));
   expect(deltas(await early)).toEqual(["0", "1", "2", "3"]);
   expect(deltas(await late)).toEqual(["2", "3"]);
