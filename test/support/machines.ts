@@ -158,10 +158,14 @@ async function createMachine({ name, number, env, enter, directory }: MachineOpt
   return { machine, end: () => machine[Symbol.dispose]() };
 }
 
-/** Starts a process that keeps the namespaces. All processes of a pid namespace end with it. */
+/**
+ * Starts a process that keeps the namespaces. All processes of a pid namespace end with it, and it ends with the test, also if
+ * that is killed. It ignores the end of children, so that the kernel keeps no zombies: hundreds of them made every reading
+ * of /proc slow.
+ */
 async function startNamespaces(flags: string[], prepare: string): Promise<{ pid: number; end: () => void }> {
-  const script = `set -e; ${prepare}; echo ready; exec sleep infinity`;
-  const child = Bun.spawn(["unshare", ...flags, "--fork", "--kill-child", "sh", "-c", script], {
+  const script = `set -e; ${prepare}; trap "" CHLD; echo ready; exec sleep infinity`;
+  const child = Bun.spawn(["setpriv", "--pdeathsig", "KILL", "unshare", ...flags, "--fork", "--kill-child", "sh", "-c", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const { text } = await readUntil(child.stdout, "\n");
