@@ -1,6 +1,6 @@
 // Measures the overhead of skein on another agent's CLI: the CLI alone, in namespaces, and through `skein run -a` with
 // sandbox and gateway, interleaved, on one scripted model server. Writes the table of AGENTS.md and keeps the text below
-// it. `-- --quick` runs one round, `-- codex pi` only those agents, `-- --before <executable>` also an earlier build of skein;
+// it. `-- --quick` runs one round, `-- --runs N` runs N, `-- codex pi` only those agents, `-- --before <executable>` also an earlier build of skein;
 // with any of them it writes nothing.
 import { rm } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
@@ -25,9 +25,9 @@ const models: Record<string, string> = {
 };
 
 const isQuick = process.argv.includes("--quick");
-const rounds = isQuick ? 1 : 5;
+const rounds = isQuick ? 1 : Number(process.argv[process.argv.indexOf("--runs") + 1]) || 5;
 const earlier = earlierBuild(process.argv);
-const requested = process.argv.slice(2).filter((word) => (peerNames as readonly string[]).includes(word));
+const requested = peerNames.filter((name) => process.argv.slice(2).includes(name));
 const few = sums(2);
 const many = sums(12);
 
@@ -39,7 +39,7 @@ type Round = { few: Figures; callMs: number; memory: Figures };
 const file = join(import.meta.dir, "AGENTS.md");
 const conclusionsHead = "## Conclusions";
 
-await installPeers(peerNames);
+await installPeers(requested.length === 0 ? peerNames : requested);
 const skein = await buildSkein();
 const path = `${peersBin}:${process.env["PATH"]}`;
 const support = await probeSandbox({ selfCommand: skein.command("").slice(0, 1), programs: { path, untrusted: [] } });
@@ -48,7 +48,7 @@ const server = await startRemoteModelServer(shellScript([]));
 const rows: string[] = [];
 try {
   for (const adapter of await loadAdapters())
-    if (requested.length === 0 || requested.includes(adapter.name)) rows.push(await compare(adapter));
+    if (requested.length === 0 || requested.some((name) => name === adapter.name)) rows.push(await compare(adapter));
 } finally {
   await server.stop();
 }

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import ownPackage from "../package.json";
-import { peerPackages, peerPrograms } from "./peers.ts";
-import { before } from "./table.ts";
+import { peerPackages, peerPrograms, peersDir } from "./peers.ts";
+import { before, floor } from "./table.ts";
 
 export type Contender = {
   name: string;
@@ -42,6 +42,22 @@ export const skein: Contender = {
   env: (url, home) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "dummy", SKEIN_HOME: join(home, "skein") }),
   command: (task) => [join(root, "dist/skein"), "run", task, "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"],
 };
+
+const floorProgram = join(peersDir, "floor");
+
+/** A bare loop on skein's runtime, compiled as skein is. */
+export async function buildFloor(): Promise<Contender> {
+  const source = join(import.meta.dir, "floor.ts");
+  if (!existsSync(floorProgram) || Bun.file(floorProgram).lastModified < Bun.file(source).lastModified)
+    await run([process.execPath, "build", source, "--compile", "--minify", "--bytecode", "--format=cjs", "--outfile", floorProgram], root);
+  return {
+    name: floor,
+    version: "",
+    files: () => ({}),
+    env: (url) => ({ ANTHROPIC_BASE_URL: url }),
+    command: (task) => [floorProgram, task],
+  };
+}
 
 /** The executable of an earlier build: the value of `--before`. Null without the flag. */
 export function earlierBuild(args: readonly string[]): Contender | null {

@@ -9,6 +9,7 @@ import { shellScript } from "../src/scripted-model/script.ts";
 import type { Contender } from "./contenders.ts";
 import { endOrphans } from "./orphans.ts";
 import { peersDir } from "./peers.ts";
+import { median } from "./table.ts";
 import { promptTokens, type PromptTokens } from "./tokens.ts";
 import { watchTree, type Peak } from "./tree.ts";
 
@@ -19,6 +20,8 @@ export type Scenario = {
   proof: string[];
   /** Time until each answer of the model begins. Default: 0. */
   delayMs?: number;
+  /** Default: 60 s. */
+  limitMs?: number;
 };
 
 export type BenchSite = { contender: Contender; home: string; cwd: string };
@@ -29,11 +32,18 @@ export type Figures = {
   cpuMs: number;
   tokens: PromptTokens;
   growthBytes: number;
+  /** Median time from request to request in the last tenth of the calls; NaN with less than two calls. */
+  gapMs: number;
+  /** The same over all calls but the first. */
+  allGapMs: number;
   peak: Peak | null;
 };
 
-const limitMs = 60_000;
+const usualLimitMs = 60_000;
 const task = "Run the commands.";
+
+/** One request and one answer. */
+export const answerScenario: Scenario = { name: "no call", commands: [], proof: [] };
 
 export function callsScenario(count: number): Scenario {
   // The output differs from the command, so that only an executed command can put it into a request.
@@ -79,7 +89,7 @@ export async function measure(server: RemoteModelServer, site: BenchSite, scenar
     stdin: input === null ? "ignore" : new Blob([input]),
     stdout: Bun.file(log),
     stderr: Bun.file(`${log}.err`),
-    timeout: limitMs,
+    timeout: scenario.limitMs ?? usualLimitMs,
     killSignal: "SIGKILL",
   });
   const watcher = watch === "memory" ? watchTree(child.pid) : null;
@@ -93,7 +103,33 @@ export async function measure(server: RemoteModelServer, site: BenchSite, scenar
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0n) / 1000 + orphans.cpuMs;
   const [first, last] = [requests[0]!, requests.at(-1)!];
   const growthBytes = (Buffer.byteLength(last.text) - Buffer.byteLength(first.text)) / scenario.commands.length;
-  return { wholeMs, firstRequestMs: first.at - startedAt, cpuMs, tokens: promptTokens(first), growthBytes, peak };
+  const gaps = requests.slice(2).map(({ at }, index) => at - requests[index + 1]!.at);
+  const gapMs = median(gaps.slice(-Math.ceil(gaps.length / 10)));
+  const firstRequestMs = first.at - startedAt;
+  return { wholeMs, firstRequestMs, cpuMs, tokens: promptTokens(first), growthBytes, gapMs, allGapMs: median(gaps), peak };
+}
+
+/** Starts a program many times at once, without calls. Returns the time until the last one has ended. */
+export async function measureCrowd(
+  server: RemoteModelServer,
+  site: BenchSite,
+  count: number,
+): Promise<{ wholeMs: number; failed: number }> {
+  await server.setScript(shellScript([]));
+  await server.clear();
+  const marker = crypto.randomUUID();
+  const env = { ...cleanEnv(site.home), ...site.contender.env(server.url, site.home), BENCH_RUN: marker };
+  const startedAt = performance.now();
+  const input = site.contender.stdin?.(task) ?? null;
+  const runs = Array.from({ length: count }, async () => {
+    const stdin = input === null ? ("ignore" as const) : new Blob([input]);
+    const stdio = { stdin, stdout: "ignore", stderr: "ignore" } as const;
+    return Bun.spawn(site.contender.command(task), { cwd: site.cwd, env, ...stdio, timeout: usualLimitMs, killSignal: "SIGKILL" }).exited;
+  });
+  const codes = await Promise.all(runs);
+  const wholeMs = performance.now() - startedAt;
+  await endOrphans(`BENCH_RUN=${marker}`, [server.pid]);
+  return { wholeMs, failed: codes.filter((code) => code !== 0).length };
 }
 
 function cleanEnv(home: string): Record<string, string> {
@@ -113,5 +149,7 @@ function findProblem(scenario: Scenario, exitCode: number, requests: RecordedReq
   if (exitCode !== 0) return `exit code ${exitCode} after ${requests.length} requests`;
   if (requests.length !== expected) return `${requests.length} requests instead of ${expected}`;
   const last = requests.at(-1)?.text ?? "";
-  return scenario.proof.some((text) => last.includes(text)) ? null : "the output of the command is not in the last request";
+  return scenario.proof.length === 0 || scenario.proof.some((text) => last.includes(text))
+    ? null
+    : "the output of the command is not in the last request";
 }

@@ -1,13 +1,13 @@
 // Creates a big store for measurements: a million nodes in a thousand sessions, with one path of ten thousand nodes.
 // Writes rows in big transactions. The words come from a seeded generator, so every store is the same.
 import { mkdirSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import type { NewNode } from "../src/protocol/tree/node.ts";
 import { Db } from "../src/store/sqlite/db.ts";
 import { acquire, requireLease, currentProcess } from "../src/store/sqlite/lease.ts";
 import { indexSome } from "../src/store/sqlite/search/search.ts";
 import { createSession, forkSession } from "../src/store/sqlite/tables/sessions.ts";
-import type { NewSession } from "../src/store/store.ts";
+import type { NewSession, NewTurn } from "../src/store/store.ts";
 import { addNode, endTurn, startTurn } from "../src/store/sqlite/tables/write-turn.ts";
 
 export type Size = { nodes: number; sessions: number; pathNodes: number };
@@ -43,6 +43,36 @@ export async function createStore(path: string, size: Size, report: (line: strin
   renameSync(partial, path);
 }
 
+export type LongSession = { name: string; directory: string; nodes: number; isCompacted: boolean };
+
+/** Adds one session to a store. A compacted one ends with a summary that replaces all but its last turn. */
+export async function addLongSession(path: string, { name, directory, nodes, isCompacted }: LongSession): Promise<void> {
+  const db = await Db.open(path);
+  db.exec("pragma synchronous = off");
+  try {
+    const transcript = join(directory, ".skein/sessions", `${name}.jsonl`);
+    const { id } = await createSession(db, { ...newSession, name, directory, project: directory, transcript });
+    await grow(db, id, nodes - (isCompacted ? 2 : 0), seeded(7));
+    if (!isCompacted) return;
+    const note = { about: "compaction", keptFrom: null } as const;
+    await addTurn(db, id, [{ author: "note", note, parts: [{ kind: "text", text: words(seeded(8), 300) }] }], "summarise");
+  } finally {
+    db.run`update leases set pid = null`;
+    await db.close();
+  }
+}
+
+async function addTurn(db: Db, session: string, nodes: NewNode[], prompt: string): Promise<void> {
+  const lease = await acquire(db, session, currentProcess());
+  const { value: turn } = await startTurn(db, lease, { ...newTurn, prompt: { author: "user", parts: [{ kind: "text", text: prompt }] } });
+  await db.write(() => {
+    const target = requireLease(db, lease);
+    const { n } = db.row<{ n: number }>`select n from turns where id = ${turn.id}`!;
+    for (const node of nodes) addNode(db, target, { n, id: turn.id }, node);
+  });
+  await endTurn(db, lease, turn.id, { status: "ok", error: null, nativeId: null, enforced: null });
+}
+
 async function fill(db: Db, name: string | null, count: number, random: () => number) {
   return grow(db, (await createSession(db, { ...newSession, name })).id, count, random);
 }
@@ -54,10 +84,7 @@ async function grow(db: Db, session: string, count: number, random: () => number
   for (let done = 0; done < count;) {
     const turnNodes = Math.min(20, count - done);
     const { value: turn } = await startTurn(db, lease, {
-      agent: "native",
-      model: "replay/one",
-      policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] },
-      enforced: null,
+      ...newTurn,
       prompt: { author: "user", parts: [{ kind: "text", text: words(random, 20) }] },
     });
     await db.write(() => {
@@ -94,6 +121,13 @@ function nodeAt(index: number, random: () => number): NewNode {
     ],
   };
 }
+
+const newTurn: Omit<NewTurn, "prompt"> = {
+  agent: "native",
+  model: "replay/one",
+  policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] },
+  enforced: null,
+};
 
 const newSession: NewSession = {
   name: null,

@@ -1,25 +1,20 @@
 import { expect, test } from "bun:test";
-import type { Figures } from "./measure.ts";
-import { median, renderTables, type Round } from "./table.ts";
+import { addValue, median, renderTables, type Results, type RowName } from "./table.ts";
 
-function roundOf(ms: number): Round {
-  const tokens = { system: ms, tools: 0, messages: 0, total: ms };
-  const figures: Figures = {
-    wholeMs: ms,
-    firstRequestMs: ms,
-    cpuMs: ms,
-    tokens,
-    growthBytes: ms,
-    peak: { rssBytes: ms * 1e6, pssBytes: ms * 1e6, samples: 1 },
-  };
-  return {
-    calls20: figures,
-    calls100: { ...figures, wholeMs: ms * 2 },
-    big: figures,
-    memory20: figures,
-    memoryBig: figures,
-    cold: figures,
-  };
+function resultsOf(values: Record<string, number[]>, row: RowName = "firstRequest"): Results {
+  const results: Results = new Map();
+  for (const [name, list] of Object.entries(values)) for (const value of list) addValue(results, name, row, value);
+  return results;
+}
+
+function cellsOf(results: Results, start: string): string[] {
+  const line = renderTables(results)
+    .split("\n")
+    .find((text) => text.startsWith(`| ${start}`))!;
+  return line
+    .split("|")
+    .slice(1, -1)
+    .map((cell) => cell.trim());
 }
 
 test("a median is the middle value, or the mean of the two middle values", () => {
@@ -28,31 +23,27 @@ test("a median is the middle value, or the mean of the two middle values", () =>
 });
 
 test("a ratio compares with the best peer, and shows whether the goal is met", () => {
-  const results = new Map([
-    ["pi", [roundOf(300), roundOf(400), roundOf(500)]],
-    ["codex", [roundOf(200)]],
-    ["skein", [roundOf(40)]],
-  ]);
-  const lines = renderTables(results).split("\n");
-  const cells = (start: string): string[] =>
-    lines
-      .find((line) => line.startsWith(`| ${start}`))!
-      .split("|")
-      .map((cell) => cell.trim());
-  expect(cells("start")).toEqual(["", "start → first request, ms", "400", "200", "40", "0.20", "≤ 0.20", "yes", ""]);
-  expect(cells("growth").slice(5, 8)).toEqual(["0.20", "≤ 1.00", "yes"]);
-  expect(renderTables(new Map([...results, ["skein", [roundOf(150)]]]))).toMatch(/first request, tokens .* 0\.75 \| +≤ 0\.60 \| +no/);
+  const results = resultsOf({ pi: [300, 400, 500], codex: [200], floor: [5], skein: [20] });
+  expect(cellsOf(results, "start")).toEqual(["start → first request, ms", "400", "200", "5", "20", "0.10", "≤ 0.10", "yes"]);
+  expect(cellsOf(resultsOf({ pi: [200], skein: [150] }, "tokens"), "first request").slice(3)).toEqual(["0.75", "≤ 0.50", "no"]);
+});
+
+test("a goal without a peer is a value of skein itself", () => {
+  expect(cellsOf(resultsOf({ pi: [], skein: [1.15] }, "gapGrowth"), "gap").slice(1)).toEqual(["1.15", "–", "≤ 1.20", "yes"]);
+});
+
+test("a contender without values in a row has a dash, and a row without values is left out", () => {
+  const results = resultsOf({ pi: [300], skein: [20] });
+  addValue(results, "skein", "long4000", 48);
+  expect(cellsOf(results, "continue")).toEqual(["continue 4,000 nodes → first request, ms", "–", "48", "–", "", ""]);
+  expect(renderTables(results)).not.toContain("2,000 calls");
 });
 
 test("an earlier build of skein is no peer and has a ratio of its own", () => {
-  const results = new Map([
-    ["pi", [roundOf(200)]],
-    ["skein", [roundOf(40)]],
-    ["before", [roundOf(50)]],
-  ]);
-  expect(renderTables(results)).toMatch(/first request, ms +\| +200 \| +40 \| +50 \| +0\.20 \| +≤ 0\.20 \| +yes \| +0\.80 \|/);
+  const results = resultsOf({ pi: [200], skein: [40], before: [50] });
+  expect(cellsOf(results, "start").slice(1)).toEqual(["200", "40", "50", "0.20", "≤ 0.10", "no", "0.80"]);
 });
 
 test("without skein the table has only the peers", () => {
-  expect(renderTables(new Map([["pi", [roundOf(10)]]]))).not.toContain("ratio");
+  expect(renderTables(resultsOf({ pi: [10] }))).not.toContain("ratio");
 });

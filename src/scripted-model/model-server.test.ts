@@ -78,3 +78,10 @@ test("the server lists its models, counts tokens and answers HEAD", async () => 
   expect(count.input_tokens).toBeGreaterThan(0);
   expect((await fetch(server.url, { method: "HEAD" })).status).toBe(200);
 });
+
+test("with keepsOnlyEnds the first and the last request keep their bodies, and the others only their times", async () => {
+  const server = start(shellScript(["echo 1", "echo 2", "echo 3"]), { keepsOnlyEnds: true });
+  await playChat(server);
+  expect(server.main().map(({ text, body }) => text !== "" && body !== null)).toEqual([true, false, false, true]);
+  expect(server.main().every(({ at }) => at > 0)).toBe(true);
+});

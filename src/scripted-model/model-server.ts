@@ -28,6 +28,8 @@ export type ModelServerOptions = {
   count?: "results" | "requests";
   /** The answer to side requests. */
   sideText?: string;
+  /** Keeps the bodies of the first and the last request only, for runs of thousands of calls. */
+  keepsOnlyEnds?: boolean;
   /** Extra routes, tried first. Null leaves the request to the wires; the body must then be read from a clone. */
   route?: (request: Request, path: string) => Promise<Response | null> | null;
 };
@@ -149,6 +151,7 @@ async function answerModel(state: State, wire: ServerWire, record: RecordedReque
   state.arrivedCount += 1;
   record.number = state.arrivedCount;
   record.step = position.step;
+  if (options.keepsOnlyEnds === true) forgetBodyBefore(state.requests, record);
   const fault = state.faults.get(record.number) ?? state.permanentFault;
   if (fault?.type === "status") return sendFailure(wire, fault);
   const step = script.steps[position.step] ?? { text: script.final };
@@ -158,4 +161,9 @@ async function answerModel(state: State, wire: ServerWire, record: RecordedReque
   record.usage = answer.usage;
   if (fault === null || !isInterrupting(fault)) state.answeredCount += 1;
   return sendAnswer(wire, answer, { stream, chunkDelayMs: options.chunkDelayMs ?? 0, fault, signal });
+}
+
+function forgetBodyBefore(requests: RecordedRequest[], { number }: RecordedRequest): void {
+  const previous = number > 2 ? requests.findLast((request) => request.number === number - 1) : undefined;
+  if (previous !== undefined) Object.assign(previous, { text: "", body: null });
 }

@@ -1,6 +1,6 @@
 // Controls a model server in another process over HTTP under /_control: its script, faults and recorded requests.
 // This file has both the routes and the client.
-import type { ModelServer, RecordedRequest } from "../../src/scripted-model/model-server.ts";
+import type { ModelServer, ModelServerOptions, RecordedRequest } from "../../src/scripted-model/model-server.ts";
 import type { ServerFault, Script } from "../../src/scripted-model/script.ts";
 
 type FaultRequest = { fault: ServerFault | null; request?: number };
@@ -23,9 +23,9 @@ export type RemoteModelServer = {
 };
 
 /** Starts a server in its own process, so that it shares no event loop with the caller. */
-export async function startRemoteModelServer(script: Script): Promise<RemoteModelServer> {
+export async function startRemoteModelServer(script: Script, options: ModelServerOptions = {}): Promise<RemoteModelServer> {
   const main = new URL("./model-server-main.ts", import.meta.url).pathname;
-  const child = Bun.spawn([process.execPath, main], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([process.execPath, main, JSON.stringify({ options })], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
   const url = await firstLine(child.stdout);
   const put = async (path: string, body: unknown): Promise<void> => {
     await fetch(`${url}/_control/${path}`, { method: "PUT", body: JSON.stringify(body) });
