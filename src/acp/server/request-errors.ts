@@ -1,5 +1,7 @@
-// Errors of skein as JSON-RPC errors. The message has the hint too, because editors show only the message.
+// Errors of skein as JSON-RPC errors. The message has the hint too, because editors show only the message. The protocol
+// expects one line.
 import { RequestError } from "@agentclientprotocol/sdk";
+import { oneLine } from "../../kit/text/cut-text.ts";
 import { Fault, messageOf, type FaultCode } from "../../protocol/api/error.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
 
@@ -26,13 +28,15 @@ const codes: Partial<Record<FaultCode, number>> = {
   "too-long": rpcCodes.invalidParams,
 };
 
+const maxMessage = 2_000;
+
 /** An error that is no fault is a bug, so it is logged with its stack. */
 export function toRequestError(error: unknown, log: (line: string) => void): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof Fault)
     return new RequestError(codes[error.code] ?? rpcCodes.internal, withHint(error.message, error.hint), { code: error.code });
   log(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  return new RequestError(rpcCodes.internal, messageOf(error));
+  return new RequestError(rpcCodes.internal, oneLine(messageOf(error), maxMessage));
 }
 
 /** The error of a turn that ended without an answer. */
@@ -41,9 +45,13 @@ export function turnFailure({ kind, message, hint }: TurnError): RequestError {
 }
 
 export function invalidParams(message: string): RequestError {
-  return new RequestError(rpcCodes.invalidParams, message);
+  return new RequestError(rpcCodes.invalidParams, oneLine(message, maxMessage));
+}
+
+export function notFound(message: string): RequestError {
+  return new RequestError(rpcCodes.notFound, oneLine(message, maxMessage));
 }
 
 function withHint(message: string, hint: string | undefined): string {
-  return hint === undefined ? message : `${message}\n${hint}`;
+  return oneLine(hint === undefined ? message : `${message}; ${hint}`, maxMessage);
 }

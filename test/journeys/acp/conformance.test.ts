@@ -2,29 +2,18 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { shellScript, type Script } from "../../../src/scripted-model/script.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
 import { acpClient, textOfUpdates } from "../../support/acp-clients.ts";
-import { rawAcp } from "../../support/acp-lines.ts";
-import { serverWith, stoppingHub } from "../../support/mcp-clients.ts";
-import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
+import { acpHome } from "../../support/acp-home.ts";
+import { rawAcp, type AcpMessage } from "../../support/acp-lines.ts";
+import { stoppingHub } from "../../support/mcp-clients.ts";
+import { ownRlimitTag, waitForNoProcesses } from "../../support/processes.ts";
+import { temporaryHome } from "../../support/temporary-home.ts";
 
 const question = { calls: [{ name: "ask_user", input: { question: "Which?", options: ["red", "blue"] } }] };
 
-async function homeWith(script: Script) {
-  const server = serverWith(script);
-  const skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
-  return Object.assign(skein, {
-    server,
-    async [Symbol.asyncDispose]() {
-      await skein.run(["hub", "stop", "--wait", "0"]);
-      skein[Symbol.dispose]();
-      await server.stop();
-    },
-  });
-}
-
 test("initialize: the agent answers with version 1, its capabilities and its ways to sign in, whichever version is asked for", async () => {
-  await using skein = await homeWith(shellScript([]));
+  await using skein = await acpHome(shellScript([]));
   await using raw = await rawAcp(skein, { initialize: false });
   expect(await raw.request("session/new", { cwd: skein.project, mcpServers: [] })).toMatchObject({ error: { code: -32600 } });
   for (const protocolVersion of [1, 2, 99, 0]) {
@@ -50,7 +39,7 @@ test("initialize: the agent answers with version 1, its capabilities and its way
 });
 
 test("authenticate: succeeds with a key, and fails with auth_required without any credential", async () => {
-  await using skein = await homeWith(shellScript([]));
+  await using skein = await acpHome(shellScript([]));
   await using ready = await rawAcp(skein);
   expect(await ready.request("authenticate", { methodId: "local-credentials" })).toMatchObject({ result: {} });
   expect(await ready.request("authenticate", { methodId: "other" })).toMatchObject({ error: { code: -32602 } });
@@ -60,7 +49,7 @@ test("authenticate: succeeds with a key, and fails with auth_required without an
 });
 
 test("lifecycle: a session is created, prompted, closed, resumed, loaded, listed and deleted", async () => {
-  await using skein = await homeWith(shellScript([], "hello there"));
+  await using skein = await acpHome(shellScript([], "hello there"));
   await using acp = await acpClient(skein);
   const { sessionId } = await acp.open();
   expect((await acp.prompt(sessionId, "say hello")).stopReason).toBe("end_turn");
@@ -79,7 +68,7 @@ test("lifecycle: a session is created, prompted, closed, resumed, loaded, listed
 });
 
 test("session/new: the answer has modes and config options, and the commands follow the answer", async () => {
-  await using skein = await homeWith(shellScript([]));
+  await using skein = await acpHome(shellScript([]));
   await using raw = await rawAcp(skein);
   const { result } = await raw.request("session/new", { cwd: skein.project, mcpServers: [] });
   expect(result).toMatchObject({ modes: { currentModeId: "workspace" } });
@@ -97,7 +86,7 @@ test("session/new: the answer has modes and config options, and the commands fol
 });
 
 test("session/load repeats the whole history before it answers, and session/resume repeats nothing", async () => {
-  await using skein = await homeWith({ steps: [{ text: "I look.", calls: [{ input: { command: "echo hi" } }] }], final: "done" });
+  await using skein = await acpHome({ steps: [{ text: "I look.", calls: [{ input: { command: "echo hi" } }] }], final: "done" });
   await skein.run(["run", "say hi", "--session", "terminal"]);
   await using raw = await rawAcp(skein);
   const { result } = await raw.request("session/list", { cwd: skein.project });
@@ -119,34 +108,44 @@ test("session/load repeats the whole history before it answers, and session/resu
   expect(loaded.result).toMatchObject({ modes: {}, configOptions: [{ id: "agent" }, {}, {}, {}] });
 });
 
-test("cancel race: a cancellation at any moment gets one answer, and leaves nothing running", async () => {
-  await using skein = await homeWith({
-    steps: [{ text: "one ".repeat(50), calls: [{ input: { command: "sleep 0.05; echo x" } }], delayMs: 20 }],
+test("cancel race: at 50 random moments a cancellation gets one answer, and leaves nothing running", async () => {
+  const tag = ownRlimitTag();
+  // Every second prompt would end soon by itself, so that some cancellations race with the end of their turn.
+  await using skein = await acpHome(({ position: { prompt } }) => ({
+    steps: [
+      {
+        text: "one ".repeat(50),
+        calls: [{ input: { command: prompt.startsWith("long") ? `sleep ${tag}` : "sleep 0.05; echo x" } }],
+        delayMs: 20,
+      },
+    ],
     final: "two ".repeat(50),
-  });
-  await using raw = await rawAcp(skein);
-  const { result } = await raw.request("session/new", { cwd: skein.project, mcpServers: [] });
-  const sessionId = result!["sessionId"];
-  const reasons: unknown[] = [];
+  }));
+  await using acp = await acpClient(skein);
+  const { sessionId } = await acp.open();
+  const reasons: string[] = [];
   for (let moment = 0; moment < 50; moment += 1) {
-    const answer = raw.request("session/prompt", { sessionId, prompt: [{ type: "text", text: `go ${moment}` }] });
-    if (moment % 10 !== 0) await Bun.sleep(Math.random() * 100);
-    await raw.notify("session/cancel", { sessionId });
-    const { result: ended, error, id } = await answer;
-    expect(error).toBeUndefined();
-    reasons.push(ended!["stopReason"]);
-    expect(raw.messages.filter((message) => message.id === id && message.method === undefined)).toHaveLength(1);
+    const isLong = moment % 2 === 0;
+    const answer = acp.prompt(sessionId, `${isLong ? "long" : "short"} ${moment}`);
+    if (moment % 10 !== 0) await Bun.sleep(Math.random() * (isLong ? 100 : 200));
+    await acp.cancel(sessionId);
+    const { stopReason } = await answer;
+    reasons.push(stopReason);
+    if (isLong) expect(stopReason).toBe("cancelled");
+    const isOfCommand = ({ command }: { command: string }) => command.includes(tag);
+    expect(await waitForNoProcesses(skein.root, 5_000, { tag, only: isOfCommand })).toEqual([]);
     if (moment % 10 === 0) expect(JSON.parse((await skein.run(["ps", "--json"])).out)).toEqual([]);
   }
   expect(reasons.filter((reason) => reason !== "cancelled" && reason !== "end_turn")).toEqual([]);
-  expect(reasons).toContain("cancelled");
-  // The session still works.
-  const after = await raw.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "last" }] });
-  expect(after.result).toMatchObject({ stopReason: "end_turn" });
+  // The session still works, and each request of this client had one answer.
+  expect(await acp.prompt(sessionId, "last")).toMatchObject({ stopReason: "end_turn" });
+  const messages = acp.process.stdoutText().trimEnd().split("\n");
+  const answered = messages.map((line) => JSON.parse(line) as AcpMessage).flatMap(({ id, method }) => (method === undefined ? [id] : []));
+  expect([answered.length, new Set(answered).size]).toEqual([53, 53]);
 }, 120_000);
 
 test("$/cancel_request: cancelling the request of a prompt stops its turn, and the request is answered once", async () => {
-  await using skein = await homeWith(shellScript(["touch begun; sleep 60"], "never"));
+  await using skein = await acpHome(shellScript(["touch begun; sleep 60"], "never"));
   await using raw = await rawAcp(skein);
   const { result } = await raw.request("session/new", { cwd: skein.project, mcpServers: [] });
   const sessionId = result!["sessionId"];
@@ -161,7 +160,7 @@ test("$/cancel_request: cancelling the request of a prompt stops its turn, and t
 });
 
 test("additionalDirectories: a tool can change files there, and nowhere else outside of the project", async () => {
-  await using skein = await homeWith({
+  await using skein = await acpHome({
     steps: [
       { calls: [{ name: "write", input: { path: "../more/a.txt", content: "a" } }] },
       { calls: [{ name: "write", input: { path: "../other.txt", content: "b" } }] },
@@ -178,7 +177,7 @@ test("additionalDirectories: a tool can change files there, and nowhere else out
 });
 
 test("extensibility: _meta and unknown fields in params are accepted, and answers have no unknown fields beside _meta", async () => {
-  await using skein = await homeWith(shellScript([], "hello"));
+  await using skein = await acpHome(shellScript([], "hello"));
   await using raw = await rawAcp(skein);
   const more = { _meta: { traceparent: "00-80e1afed08e019fc1110464cfa66635c-7a085853722dc6d2-01", "x.y/z": [1] }, later: true };
   const { result } = await raw.request("session/new", { cwd: skein.project, mcpServers: [], ...more });
@@ -193,7 +192,7 @@ test("extensibility: _meta and unknown fields in params are accepted, and answer
 });
 
 test("session/list: more than a hundred sessions arrive in pages, each session once", async () => {
-  await using skein = await homeWith(shellScript([]));
+  await using skein = await acpHome(shellScript([]));
   await using raw = await rawAcp(skein);
   const created = new Set<string>();
   for (let count = 0; count < 101; count += 1) {
@@ -208,7 +207,7 @@ test("session/list: more than a hundred sessions arrive in pages, each session o
 });
 
 test("no client method is called that the client did not advertise", async () => {
-  await using skein = await homeWith({
+  await using skein = await acpHome({
     steps: [
       { calls: [{ name: "write", input: { path: "a.txt", content: "a" } }] },
       { calls: [{ input: { command: "cat a.txt" } }] },
@@ -231,7 +230,7 @@ test("no client method is called that the client did not advertise", async () =>
 });
 
 test("unknown methods: requests are answered with method not found, also those that begin with _, and notifications are ignored", async () => {
-  await using skein = await homeWith(shellScript([]));
+  await using skein = await acpHome(shellScript([]));
   await using raw = await rawAcp(skein);
   for (const method of ["_other/method", "session/unknown", "fs/read_text_file", ""])
     expect(await raw.request(method, {})).toMatchObject({ error: { code: -32601 } });
@@ -241,7 +240,7 @@ test("unknown methods: requests are answered with method not found, also those t
 });
 
 test("shutdown: the program exits promptly when stdin closes, and a running turn continues without it", async () => {
-  await using skein = await homeWith(shellScript(["until [ -e go ]; do sleep 0.05; done; echo late > made.txt"], "made it"));
+  await using skein = await acpHome(shellScript(["until [ -e go ]; do sleep 0.05; done; echo late > made.txt"], "made it"));
   await using acp = await acpClient(skein);
   const { sessionId } = await acp.open();
   const answer = acp.prompt(sessionId, "wait for it");
@@ -257,7 +256,7 @@ test("shutdown: the program exits promptly when stdin closes, and a running turn
 });
 
 test("stdout has nothing but JSON-RPC messages, one per line, also with debug output and failing requests", async () => {
-  await using skein = await homeWith({ steps: [{ calls: [{ input: { command: "echo out; echo err >&2; exit 3" } }] }], final: "done" });
+  await using skein = await acpHome({ steps: [{ calls: [{ input: { command: "echo out; echo err >&2; exit 3" } }] }], final: "done" });
   await using acp = await acpClient(skein, { env: { SKEIN_DEBUG: "1" } });
   const { sessionId } = await acp.open();
   await acp.prompt(sessionId, "fail");

@@ -60,7 +60,7 @@ test("a question is withdrawn when the hub stops, its prompt fails with a reason
   expect((await skein.run(["hub", "stop", "--wait", "0"])).code).toBe(0);
   await withdrawn.promise;
   expect(await outcome).toBe(
-    "the hub stopped during this turn; the work so far is stored\nload the session again: the next hub continues the turn",
+    "the hub stopped during this turn; the work so far is stored; load the session again: the next hub continues the turn",
   );
   expect(JSON.parse((await skein.run(["asks", "--json"])).out)).toEqual([]);
   await acp.agent.request("session/load", { sessionId, cwd: skein.project, mcpServers: [] });
