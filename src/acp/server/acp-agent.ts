@@ -1,5 +1,5 @@
 // The agent of one connection: a table of the protocol's methods over the sessions that the client has open.
-import { agent, RequestError, type AgentApp, type AgentContext, type ClientCapabilities, type McpServer } from "@agentclientprotocol/sdk";
+import { agent, type AgentApp, type AgentContext, type ClientCapabilities, type McpServer } from "@agentclientprotocol/sdk";
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { isRecord } from "../../kit/text/json.ts";
@@ -12,7 +12,7 @@ import { createClient } from "../session/client.ts";
 import { listSessions } from "../session/list-sessions.ts";
 import { OpenSession } from "../session/open-session.ts";
 import { initializeAnswer, localCredentials } from "./initialize.ts";
-import { invalidParams, rpcCodes, toRequestError } from "./request-errors.ts";
+import { invalidParams, notFound, rpcCodes, toRequestError } from "./request-errors.ts";
 
 export type AcpDeps = {
   version: string;
@@ -105,8 +105,19 @@ class Sessions {
   }
 
   async find({ sessionId, ...place }: Place & { sessionId: string }, { isRepeated }: { isRepeated: boolean }) {
-    const open = await this.#add(await this.#stored(sessionId, requireDirectory(place.cwd)), place);
-    await open.read({ isRepeated });
+    const session = await this.#stored(sessionId, requireDirectory(place.cwd));
+    const wasOpen = this.#open.has(session.id);
+    const open = await this.#add(session, place);
+    try {
+      await open.read({ isRepeated });
+      // A client that loads a session knows it. Nothing but new events may follow the answer.
+      if (isRepeated) await open.announce();
+    } catch (error) {
+      // A prompt of an open session may wait for its turn.
+      if (wasOpen) void open.start().catch(() => {});
+      else this.#forget(open);
+      throw error;
+    }
     const { sessionId: _, ...state } = this.#answer(open);
     return state;
   }
@@ -118,21 +129,31 @@ class Sessions {
   }
 
   async close(id: string): Promise<Record<string, never>> {
-    await this.require(id).close();
-    this.#open.delete(id);
+    const open = this.require(id);
+    await open.stopPrompt();
+    this.#forget(open);
     return {};
   }
 
-  /** The session is archived: it leaves all lists, and `skein restore` brings it back. */
+  /** The session is archived: it leaves all lists, and `skein restore` brings it back. Without such a session nothing happens. */
   async remove(id: string): Promise<Record<string, never>> {
     const open = this.#open.get(id);
     const { directory } = this.#deps;
     const api = open?.api ?? (await this.#deps.connect(directory));
-    const { id: session } = await api.session.find({ wanted: requireId(id), directory });
-    await open?.close();
-    this.#open.delete(id);
-    await api.session.archive({ session });
+    try {
+      const { id: session } = await api.session.find({ wanted: requireId(id), directory });
+      await open?.stopPrompt();
+      await api.session.archive({ session });
+    } catch (error) {
+      if (toRequestError(error, this.#deps.log).code !== rpcCodes.notFound) throw error;
+    }
+    if (open !== undefined) this.#forget(open);
     return {};
+  }
+
+  #forget(open: OpenSession): void {
+    open.disconnect();
+    if (this.#open.get(open.id) === open) this.#open.delete(open.id);
   }
 
   async setMode(id: string, mode: string): Promise<Record<string, never>> {
@@ -175,7 +196,7 @@ class Sessions {
   require(id: string): OpenSession {
     const session = this.#open.get(id);
     if (session !== undefined) return session;
-    throw new RequestError(rpcCodes.notFound, `session ${id} is not open: create, load or resume it first`);
+    throw notFound(`session ${id.slice(0, 100)} is not open: create, load or resume it first`);
   }
 
   async #stored(id: string, directory: string): Promise<Session> {
@@ -190,30 +211,34 @@ class Sessions {
     const { log, connect } = this.#deps;
     const context = () => this.#context!;
     const client = createClient({ context, capabilities: () => this.capabilities, log });
-    const addDirs = additionalDirectories.map(requireDirectory);
-    const open = await OpenSession.open({
-      session,
-      connect: () => connect(session.directory),
-      client,
-      addDirs,
+    const place = {
+      addDirs: additionalDirectories.map(requireDirectory),
       mcpServers: { ...inherited, ...clientServers(mcpServers) },
-      log,
-    });
-    this.#open.get(session.id)?.disconnect();
-    this.#open.set(session.id, open);
-    return open;
+    };
+    let known = this.#open.get(session.id);
+    if (known === undefined) {
+      const open = await OpenSession.open({ session, connect: () => connect(session.directory), client, log, ...place });
+      // The client may have opened it twice at once.
+      known = this.#open.get(session.id);
+      if (known === undefined) {
+        this.#open.set(session.id, open);
+        return open;
+      }
+    }
+    await known.reopen(place);
+    return known;
   }
 
   /** Further updates follow after the answer. */
   #answer(open: OpenSession) {
-    setTimeout(() => void open.announce().catch(() => {}));
+    setTimeout(() => void open.start().catch(() => {}));
     return { sessionId: open.id, ...open.state };
   }
 }
 
 function requireId(id: string): string {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return id;
-  throw new RequestError(rpcCodes.notFound, `there is no session ${id.slice(0, 100)}`);
+  throw notFound(`there is no session ${id.slice(0, 100)}`);
 }
 
 function requireAbsolute(path: string): string {

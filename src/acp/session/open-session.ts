@@ -22,7 +22,7 @@ import type { Client } from "./client.ts";
 import { availableCommands, findCommand } from "./commands.ts";
 import { changeOption, initialChoices, modesOf, optionsOf, readOffer, type Choices, type Offer } from "./config-options.ts";
 import { Questions } from "./questions.ts";
-import { startTurn, stopReasonOf, turnParams, type TurnEnded, type TurnTask } from "./start-turn.ts";
+import { startTurn, stopReasonOf, stopTurn, turnParams, type TurnEnded, type TurnTask } from "./start-turn.ts";
 import { UsageMeter } from "./usage-meter.ts";
 
 export type OpenSessionDeps = {
@@ -38,17 +38,27 @@ export type OpenSessionDeps = {
 };
 
 /** A prompt that has not been answered. `turn` is null until the turn has started. */
-type PromptRun = { isCancelled: boolean; turn: string | null; ended: PromiseWithResolvers<TurnEnded> };
+type PromptRun = {
+  isCancelled: boolean;
+  turn: string | null;
+  ended: PromiseWithResolvers<TurnEnded>;
+  /** Resolves when the prompt gets its answer. */
+  answered: PromiseWithResolvers<void>;
+};
 
-type Follower = { feed: AsyncIterator<Event>; isStopped: boolean };
+/** `handled` resolves when the client has all updates of the last event. */
+type Follower = { feed: AsyncIterator<Event>; isStopped: boolean; handled: Promise<void> };
+
+/** Directories and servers that the client names when it opens a session. */
+type Place = Pick<OpenSessionDeps, "addDirs" | "mcpServers">;
 
 const maxTitle = 80;
 /** Ends of turns that are remembered for a prompt whose turn ended before its start was confirmed. */
 const maxEnded = 20;
 
 export class OpenSession {
-  readonly #deps: OpenSessionDeps;
-  readonly #updates: SessionUpdates;
+  #deps: OpenSessionDeps;
+  #updates: SessionUpdates;
   readonly #questions: Questions;
   readonly #ended = new Map<string, TurnEnded>();
   #session: Session;
@@ -56,7 +66,10 @@ export class OpenSession {
   #offer: Offer;
   #choices: Choices;
   #usage = new UsageMeter();
+  /** The last event that was read from the feed, and the last one that `read` has shown. */
   #seq = 0;
+  #shownSeq = 0;
+  #isAnnounced = false;
   #title: string | null = null;
   #follower: Follower | null = null;
   #run: PromptRun | null = null;
@@ -97,23 +110,46 @@ export class OpenSession {
     return this.#updates.nodeOf(messageId);
   }
 
+  /** The same client opens the session again. A prompt that has no answer yet keeps its turn. Then call `read`. */
+  async reopen(place: Place): Promise<void> {
+    this.#deps = { ...this.#deps, ...place };
+    const api = await this.#deps.connect();
+    const offer = await readOffer(api);
+    await this.#unfollow()?.handled;
+    this.#api = api;
+    this.#offer = offer;
+    this.#isAnnounced = false;
+    this.#title = null;
+  }
+
   /** Reads the session up to now. With `isRepeated` the client gets all of it as updates. */
   async read({ isRepeated }: { isRepeated: boolean }): Promise<void> {
     const view = await this.#api.session.show({ session: this.id });
     this.#session = view.session;
-    this.#seq = view.seq;
+    this.#choices = initialChoices(view.session, this.#choices.policy, this.#offer);
+    this.#shownSeq = view.seq;
+    // A waiting prompt needs the end of its turn, which may be among the shown events.
+    if (this.#run === null) this.#seq = view.seq;
     this.#usage = new UsageMeter(view.turns, view.nodes);
+    this.#updates = new SessionUpdates(this.#session.directory);
     const updates = this.#updates.replay(view);
     if (isRepeated) for (const update of updates) await this.#send(update);
   }
 
-  /** Call it after the answer that names the session: clients ignore updates of a session that they don't know. */
+  /** Sends commands, title and usage, once. */
   async announce(): Promise<void> {
+    if (this.#isAnnounced) return;
+    this.#isAnnounced = true;
     await this.#send({ sessionUpdate: "available_commands_update", availableCommands });
     await this.#sendTitle();
     await this.#sendUsage();
-    for (const ask of await this.#api.ask.list({ session: this.id })) this.#questions.onOpened(this.#api, ask);
+  }
+
+  /** Call it after the answer that names the session: clients ignore updates of a session that they don't know. */
+  async start(): Promise<void> {
+    await this.announce();
     this.#follow();
+    for (const ask of await this.#api.ask.list({ session: this.id })) this.#questions.onOpened(this.#api, ask);
   }
 
   async setOption(id: string, value: string): Promise<void> {
@@ -140,7 +176,7 @@ export class OpenSession {
   async prompt(blocks: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
     if (this.#run !== null) throw new RequestError(rpcCodes.invalidRequest, "a prompt of this session is not answered yet");
     const content = readPrompt(blocks, this.#session.directory);
-    const run: PromptRun = { isCancelled: false, turn: null, ended: Promise.withResolvers() };
+    const run: PromptRun = { isCancelled: false, turn: null, ended: Promise.withResolvers(), answered: Promise.withResolvers() };
     run.ended.promise.catch(() => {}); // `#takeTurn` may not wait for it yet
     this.#run = run;
     const onAbort = () => {
@@ -162,6 +198,7 @@ export class OpenSession {
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#run = null;
+      run.answered.resolve();
     }
   }
 
@@ -174,21 +211,27 @@ export class OpenSession {
     await this.#stopTurn();
   }
 
-  /** Cancels the client's prompt and stops following. Turns of other front ends continue. */
-  async close(): Promise<void> {
+  /** Cancels the client's prompt and waits for its answer. Turns of other front ends continue. */
+  async stopPrompt(): Promise<void> {
+    const answered = this.#run?.answered.promise;
     await this.cancel();
-    this.disconnect();
+    await answered;
   }
 
-  /** Stops following. A turn continues. */
+  /** Stops following. A turn continues, and a prompt that has no answer yet gets none. */
   disconnect(): void {
     this.#questions.close();
+    this.#unfollow();
+  }
+
+  #unfollow(): Follower | null {
     const follower = this.#follower;
     this.#follower = null;
-    if (follower === null) return;
+    if (follower === null) return null;
     follower.isStopped = true;
     // Errors of an abandoned feed are ignored.
     follower.feed.return?.().catch(() => {});
+    return follower;
   }
 
   async #takePrompt(run: PromptRun, content: PromptContent): Promise<PromptResponse> {
@@ -242,24 +285,11 @@ export class OpenSession {
     }
   }
 
-  /** A stopped turn reports its end itself. One that waits for a limit has not started, so it is withdrawn. */
   async #stopTurn(): Promise<void> {
-    try {
-      const run = this.#run;
-      // A turn of another front end may run in the session. `#takeTurn` stops its own after the start.
-      if (run === null || run.turn === null) return;
-      const pending = await this.#withdraw(run.turn);
-      if (pending) run.ended.reject(new Fault("usage", "the turn was withdrawn"));
-      else await this.#api.turn.cancel({ session: this.id });
-    } catch (error) {
-      // The turn has ended meanwhile, or the connection is lost. Following the session shows which.
-      if (!(error instanceof Fault)) throw error;
-    }
-  }
-
-  async #withdraw(turn: string): Promise<boolean> {
-    const pending = await this.#api.turn.pending({ session: this.id });
-    return pending.some(({ id }) => id === turn) && (await this.#api.turn.withdraw({ pending: turn })) !== null;
+    const run = this.#run;
+    // A turn of another front end may run in the session. `#takeTurn` stops its own after the start.
+    if (run === null || run.turn === null) return;
+    if (await stopTurn(this.#api, this.id, run.turn)) run.ended.reject(new Fault("usage", "the turn was withdrawn"));
   }
 
   /** Asks the questions that ended a turn. True if the turn can go on: all of them are answered. */
@@ -277,7 +307,7 @@ export class OpenSession {
   #follow(): void {
     if (this.#follower !== null) return;
     const events = this.#api.turn.watch({ session: this.id, afterSeq: this.#seq, until: "never" });
-    const follower: Follower = { feed: events[Symbol.asyncIterator](), isStopped: false };
+    const follower: Follower = { feed: events[Symbol.asyncIterator](), isStopped: false, handled: Promise.resolve() };
     this.#follower = follower;
     void this.#readFeed(follower).catch((error: unknown) => {
       if (this.#follower === follower) this.#follower = null;
@@ -293,12 +323,22 @@ export class OpenSession {
       if (follower.isStopped) return;
       if (done === true) throw new Fault("connection-lost", "the hub ended the session's events");
       this.#seq = value.seq;
-      await this.#handle(value);
+      const handled = this.#handle(value);
+      follower.handled = handled.catch(() => {});
+      await handled;
     }
   }
 
   /** Resolves when the client has taken all updates, so that a slow client slows down only its own feed. */
   async #handle(event: Event): Promise<void> {
+    if (event.seq > this.#shownSeq || "n" in event) await this.#show(event);
+    if (event.type !== "turn.ended") return;
+    this.#ended.set(event.turnId, event);
+    for (const turn of [...this.#ended.keys()].slice(0, -maxEnded)) this.#ended.delete(turn);
+    if (this.#run?.turn === event.turnId) this.#run.ended.resolve(event);
+  }
+
+  async #show(event: Event): Promise<void> {
     for (const update of this.#updates.read(event)) await this.#send(update);
     if (event.type === "turn.started" || event.type === "turn.ended") await this.#adopt(event.session);
     if (event.type === "warning.raised") await this.#sendWarning(event.message);
@@ -306,10 +346,6 @@ export class OpenSession {
     if (event.type === "ask.closed") this.#questions.onClosed(event.ask);
     this.#usage.read(event);
     await this.#sendUsage();
-    if (event.type !== "turn.ended") return;
-    this.#ended.set(event.turnId, event);
-    for (const turn of [...this.#ended.keys()].slice(0, -maxEnded)) this.#ended.delete(turn);
-    if (this.#run?.turn === event.turnId) this.#run.ended.resolve(event);
   }
 
   /** Another front end may have changed the agent, the model or the name. */

@@ -36,6 +36,19 @@ export async function startTurn(api: Api, params: TurnStartParams): Promise<stri
   throw new Fault("internal", "the turn ended before it had started");
 }
 
+/** A stopped turn reports its end itself. One that waits for a limit has not started: it is withdrawn, and the result is true. */
+export async function stopTurn(api: Api, session: string, turn: string): Promise<boolean> {
+  try {
+    const pending = await api.turn.pending({ session });
+    if (pending.some(({ id }) => id === turn) && (await api.turn.withdraw({ pending: turn })) !== null) return true;
+    await api.turn.cancel({ session });
+  } catch (error) {
+    // The turn has ended meanwhile, or the connection is lost. Following the session shows which.
+    if (!(error instanceof Fault)) throw error;
+  }
+  return false;
+}
+
 const stopReasons: Partial<Record<TurnStatus, PromptResponse["stopReason"]>> = {
   ok: "end_turn",
   "needs-input": "end_turn",

@@ -48,7 +48,6 @@ test("wrong params get invalid params or not found, with a message that says wha
     ["session/prompt", { sessionId, prompt: [{ type: "audio", data: "", mimeType: "audio/wav" }] }, -32602, /audio/],
     ["session/prompt", { sessionId, prompt: "text" }, -32602, /Invalid params/],
     ["session/close", { sessionId: unknown }, -32002, /not open/],
-    ["session/delete", { sessionId: unknown }, -32002, /session/],
     ["session/list", { cwd: "relative" }, -32602, /absolute/],
     ["session/list", { cursor: "x" }, -32602, /cursor/],
     ["session/set_mode", { sessionId, modeId: "yolo" }, -32602, /workspace, readonly, plan, full/],
