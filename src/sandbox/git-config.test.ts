@@ -73,7 +73,11 @@ describe("named paths", () => {
     const [pipe, huge] = [join(root, "pipe"), join(root, "huge")];
     Bun.spawnSync(["mkfifo", pipe]);
     writeFileSync(huge, `[core]\nhooksPath = x\n${"#".repeat(1 << 20)}`);
-    expect(pathsNamedBy([pipe, huge, join(root, "none")], { worktrees: ["/p"], home: "/me", owners })).toEqual({ hooks: [], includes: [] });
+    expect(pathsNamedBy([pipe, huge, join(root, "none")], { worktrees: ["/p"], home: "/me", owners })).toEqual({
+      hooks: [],
+      includes: [],
+      programs: [],
+    });
   });
 });
 

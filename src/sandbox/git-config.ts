@@ -7,7 +7,8 @@ import { readSafely } from "../kit/files/safe-file.ts";
 /** `section.subsection.name`. Section and name are in lower case, the subsection is as written. */
 export type GitSetting = { key: string; value: string };
 
-export type NamedPaths = { hooks: string[]; includes: string[] };
+/** `programs` are files that settings make git run, such as a filter. Only those exist for sure. */
+export type NamedPaths = { hooks: string[]; includes: string[]; programs: string[] };
 
 const maxConfigBytes = 1 << 20;
 /** git's own limit for includes in includes. */
@@ -128,15 +129,30 @@ export function readGitConfig(path: string, owners: readonly number[]): GitSetti
   }
 }
 
-/** The hooks directories and included files that configuration files name, also through their includes. */
-export function pathsNamedBy(files: string[], options: { worktrees: string[]; home: string; owners: readonly number[] }): NamedPaths {
-  const { worktrees, home, owners } = options;
-  const found = { hooks: new Set<string>(), includes: new Set<string>() };
+/** Settings in variables, which count like those of a file. */
+export function environmentSettings(env: Readonly<Record<string, string | undefined>>): GitSetting[] {
+  const count = Math.min(Number(env["GIT_CONFIG_COUNT"]) || 0, maxFiles);
+  const numbered = Array.from({ length: count }, (_, n) => [env[`GIT_CONFIG_KEY_${n}`] ?? "", env[`GIT_CONFIG_VALUE_${n}`] ?? ""] as const);
+  const quoted = [...(env["GIT_CONFIG_PARAMETERS"] ?? "").matchAll(/'([^'=]+)(?:'='|=)([^']*)'/g)].map(
+    ([, key = "", value = ""]) => [key, value] as const,
+  );
+  return [...numbered, ...quoted].map(([key, value]) => ({ key: key.replace(/^[^.]*|[^.]*$/g, (part) => part.toLowerCase()), value }));
+}
+
+type NamingOptions = {
+  worktrees: string[];
+  home: string;
+  owners: readonly number[];
+  /** Settings beside those of the files. */
+  settings?: readonly GitSetting[];
+};
+
+/** The hooks directories, included files and programs that configuration files name, also through their includes. */
+export function pathsNamedBy(files: string[], { worktrees, home, owners, settings = [] }: NamingOptions): NamedPaths {
+  const found = { hooks: new Set<string>(), includes: new Set<string>(), programs: new Set<string>() };
   const seen = new Set<string>();
-  const visit = (file: string, depth: number): void => {
-    if (seen.has(file) || seen.size >= maxFiles) return;
-    seen.add(file);
-    for (const { key, value } of readGitConfig(file, owners) ?? []) {
+  const read = (list: readonly GitSetting[], file: string, depth: number): void => {
+    for (const { key, value } of list) {
       const name = key.slice(key.lastIndexOf(".") + 1);
       // git runs hooks at the top of a working tree, so a relative path starts there.
       if (name === "hookspath") for (const base of worktrees) found.hooks.add(hooksDirectory(absolute(value, base, home)));
@@ -146,9 +162,28 @@ export function pathsNamedBy(files: string[], options: { worktrees: string[]; ho
       found.includes.add(included);
       if (depth < maxIncludeDepth) visit(included, depth + 1);
     }
+    for (const { value } of programSettings(list.filter(({ key }) => !key.startsWith("alias."))))
+      for (const program of filesInCommand(value)) for (const base of worktrees) found.programs.add(absolute(program, base, home));
+  };
+  const visit = (file: string, depth: number): void => {
+    if (seen.has(file) || seen.size >= maxFiles) return;
+    seen.add(file);
+    read(readGitConfig(file, owners) ?? [], file, depth);
   };
   for (const file of files) visit(file, 0);
-  return { hooks: [...found.hooks].filter(isPlain), includes: [...found.includes].filter(isPlain) };
+  read(settings, "/", 0);
+  const plain = (paths: Set<string>) => [...paths].filter(isPlain);
+  return { hooks: plain(found.hooks), includes: plain(found.includes), programs: plain(found.programs) };
+}
+
+const interpreter = /(^|\/)(env|(ba|da|z|k)?sh|python[\d.]*|perl|ruby|node|bun|deno)$/;
+
+/** The program of a command, and the script if the program is an interpreter. */
+function filesInCommand(command: string): string[] {
+  const words = command.replace(/^!\s*/, "").match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? [];
+  const plain = words.map((word) => word.replace(/^(["'])(.*)\1$/, "$2")).filter((word) => !/^-|^\w+=/.test(word));
+  const scripts = plain.findIndex((word) => !interpreter.test(word));
+  return plain.slice(0, scripts === -1 ? 1 : scripts + 1);
 }
 
 /** Hooks of husky are in `.husky/_` and run the scripts of the directory above. */

@@ -33,13 +33,35 @@ export function protectedGitPaths(directory: string): string[] {
   const isDirectory = kindOf(dotGit) === "directory";
   const entire = kindOf(dotGit) === "file" || (isDirectory && (hasLinks(dotGit) || !isRepository(dotGit))) ? [dotGit] : [];
   if (!isRepository(directory)) return entire;
-  const worktrees = listNames(join(directory, "worktrees")).map((name) => join(directory, "worktrees", name));
+  const worktrees = worktreeDirectories(directory);
   const modules = modulesOf(join(directory, "modules"));
   return [
     ...entire,
     ...[directory, ...(modules ?? []), ...worktrees].flatMap(protectedNames),
     ...(modules === null ? [join(directory, "modules")] : []),
   ];
+}
+
+/** The directories of a repository's linked worktrees. */
+function worktreeDirectories(repository: string): string[] {
+  return listNames(join(repository, "worktrees")).map((name) => join(repository, "worktrees", name));
+}
+
+/** The worktrees of a repository whose files are at none of these places: a program outside has created them. */
+export function worktreesElsewhere(repository: string, places: readonly string[]): string[] {
+  return worktreeDirectories(repository).filter((directory) => {
+    const dotGit = readLine(join(directory, "gitdir"));
+    return dotGit !== null && !places.some((place) => resolve(directory, dotGit).startsWith(`${place}/`));
+  });
+}
+
+/** The settings of the repository whose working tree is a directory. */
+export function gitConfigFiles(worktree: string): string[] {
+  const inside = join(worktree, ".git");
+  const gitDir = kindOf(inside) === "file" ? linkedDirectory(worktree) : inside;
+  if (gitDir === null || !exists(gitDir)) return [];
+  const shared = resolve(gitDir, readLine(join(gitDir, "commondir")) ?? ".");
+  return [...new Set([join(gitDir, "config"), join(gitDir, "config.worktree"), join(shared, "config")])];
 }
 
 /** The object directories that a repository borrows from others, directly or through them. */
@@ -83,7 +105,8 @@ export function writableRepositories(directory: string): string[] {
 export function createGitPlaceholders(repository: string): string[] {
   isCreated(() => makeDirectorySafely(join(repository, "hooks"), 0o755));
   const files: [string, string][] = [[join(repository, "commondir"), ".\n"]];
-  if (/worktreeconfig/i.test(readText(join(repository, "config")) ?? "")) files.push([join(repository, "config.worktree"), ""]);
+  if (/worktreeconfig/i.test(readText(join(repository, "config")) ?? ""))
+    for (const directory of [repository, ...worktreeDirectories(repository)]) files.push([join(directory, "config.worktree"), ""]);
   return files.filter(([path, text]) => isCreated(() => createFile(path, text))).map(([path]) => path);
 }
 

@@ -1,6 +1,8 @@
 // Finds the files of a project that skein itself treats with care outside of the sandbox: secrets that tools can't read, and
 // files that the user's git runs or obeys.
 import { join, sep } from "node:path";
+import { followLinks } from "../kit/files/follow-links.ts";
+import { resolveLinks } from "../kit/files/path-status.ts";
 import { writableGitPaths } from "./git-paths.ts";
 import { secretPaths } from "./known-paths.ts";
 import { configuredPaths, type ProtectionInput, realPathOf } from "./protected-paths.ts";
@@ -20,12 +22,16 @@ export function createSecretCheck(owner: SecretOwner): (path: string) => boolean
 
 type GitUser = Pick<ProtectionInput, "home" | "env">;
 
-/** Returns the files that are hooks, included settings or skein's own. Paths are relative to the project. */
+/**
+ * Returns the files that are hooks, included settings, programs that these name, or skein's own. Paths are relative to the
+ * project. A file in the place of a directory on the way to them counts, and so does what a link on the way leads to.
+ */
 export function guardedAmong(project: string, files: readonly string[], { home, env = {} }: GitUser): string[] {
   const writable = [project, ...writableGitPaths(project)];
-  const { hooks, includes } = configuredPaths({ writable, allowed: [], home, env });
-  const places = [join(project, ".skein"), ...hooks, ...includes];
-  return files.filter((file) => places.some((place) => isWithin(join(project, file), place)));
+  const { hooks, includes, programs } = configuredPaths({ writable, allowed: [], home, env });
+  const named = [join(project, ".skein"), ...hooks, ...includes, ...programs];
+  const places = [...new Set(named.flatMap((path) => [path, resolveLinks(path), ...(followLinks(path)?.links ?? [])]))];
+  return files.filter((file) => places.some((place) => isWithin(join(project, file), place) || isWithin(place, join(project, file))));
 }
 
 function isWithin(path: string, directory: string): boolean {

@@ -3,8 +3,8 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { ownersFor } from "../kit/files/safe-file.ts";
-import { type NamedPaths, pathsNamedBy, readGitConfig } from "./git-config.ts";
-import { gitModules, isRepository, protectedGitPaths } from "./git-paths.ts";
+import { environmentSettings, type NamedPaths, pathsNamedBy, readGitConfig } from "./git-config.ts";
+import { gitConfigFiles, gitModules, isRepository, protectedGitPaths } from "./git-paths.ts";
 
 export type ProtectionInput = {
   /** Writable directories and files. Those of repositories are among them. */
@@ -19,7 +19,7 @@ export type ProtectionInput = {
 export function protectedPaths(input: ProtectionInput): string[] {
   const roots = input.writable.flatMap((path) => realPathOf(path) ?? []);
   const exceptions = new Set(input.allowed.map(realPathOf));
-  const { hooks, includes } = configuredPaths(input);
+  const { hooks, includes, programs } = configuredPaths(input);
   const owners = ownersOf(input.writable);
   const candidates = [
     ...input.writable.flatMap((path) => [...protectedGitPaths(path), join(path, ".skein")]),
@@ -27,6 +27,7 @@ export function protectedPaths(input: ProtectionInput): string[] {
     ...input.writable.flatMap(gitModules).map((repository) => join(worktreeOf(repository, owners) ?? repository, ".git")),
     ...hooks,
     ...includes,
+    ...programs.filter(isFile),
   ];
   // Only paths inside a writable one: otherwise a link could make a secret readable.
   const paths = [...new Set(candidates.flatMap((path) => realPathOf(path) ?? []))].filter(
@@ -44,22 +45,34 @@ export function parentsOfProtected(paths: string[], writable: string[]): string[
   return [...new Set(paths.flatMap((path) => roots.filter((root) => path.startsWith(root + sep)).flatMap((root) => stepsTo(path, root))))];
 }
 
-/** Hooks directories and included files that git's settings name in a writable directory. They may be missing. */
+/**
+ * Hooks directories and included files that git's settings name in a writable directory, and programs that they run. They may
+ * be missing. The settings are those of the writable repositories, of repositories around them, and of the user.
+ */
 export function configuredPaths({ writable, allowed, home, env = {} }: ProtectionInput): NamedPaths {
   const owners = ownersOf(writable);
-  const own = [
-    ...["config", "config.worktree"].flatMap((name) => writable.flatMap((path) => [join(path, name), join(path, ".git", name)])),
-    ...userFiles(home, env),
-  ];
+  const settings = environmentSettings(env);
+  const ofUser = userFiles(home, env);
+  const own = ["config", "config.worktree"].flatMap((name) => writable.flatMap((path) => [join(path, name), join(path, ".git", name)]));
   const worktrees = writable.filter((path) => !isRepository(path));
-  const named = [pathsNamedBy(own, { worktrees: worktrees.length > 0 ? worktrees : writable, home, owners })];
+  const options = { home, owners, settings };
+  const named = [pathsNamedBy([...own, ...ofUser], { ...options, worktrees: worktrees.length > 0 ? worktrees : writable })];
+  for (const worktree of new Set(worktrees.flatMap(parentsOf))) {
+    const files = gitConfigFiles(worktree);
+    if (files.length > 0) named.push(pathsNamedBy([...files, ...ofUser], { ...options, worktrees: [worktree] }));
+  }
   for (const repository of writable.flatMap(gitModules)) {
     const worktree = worktreeOf(repository, owners);
     named.push(pathsNamedBy([join(repository, "config")], { worktrees: worktree === null ? [] : [worktree], home, owners }));
   }
   const isInside = (path: string) => !allowed.includes(path) && writable.some((root) => path.startsWith(root + sep));
   const inside = (kind: keyof NamedPaths) => [...new Set(named.flatMap((paths) => paths[kind]).filter(isInside))];
-  return { hooks: inside("hooks"), includes: inside("includes") };
+  return { hooks: inside("hooks"), includes: inside("includes"), programs: inside("programs") };
+}
+
+function parentsOf(path: string): string[] {
+  const parent = dirname(path);
+  return parent === path ? [] : [parent, ...parentsOf(parent)];
 }
 
 /** The working tree of a submodule; null if its settings name none. */
@@ -109,6 +122,14 @@ function stepsTo(path: string, root: string): string[] {
 function ownersOf(paths: string[]): number[] {
   const stats = paths.flatMap((path) => statSync(path, { throwIfNoEntry: false }) ?? []);
   return [...new Set(stats.flatMap(ownersFor))];
+}
+
+function isFile(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    return false; // a parent is no directory
+  }
 }
 
 function isLink(path: string): boolean {

@@ -126,15 +126,16 @@ function sandboxFor(ctx: AppContext, namedTurn: SandboxedTurn, deps: SandboxDeps
   const rules: SandboxRules = { ...untagged, ...(deps.port === undefined ? {} : { port: deps.port }), sessionTag: sessionTagOf(turn) };
   const isSandboxed = sandboxes(support, policy);
   // A profile of macOS protects a path by its name, and needs no watch.
-  const guards = createGuardWatch(
-    isGuarded && support.tier === "namespaces" ? mountedGuards(policy, { project, directory, home, env: ctx.env }) : [],
-  );
+  const isWatched = isGuarded && support.tier === "namespaces";
+  const guards = createGuardWatch(isWatched ? mountedGuards(policy, { project, directory, home, env: ctx.env }) : [], {
+    worktreesIn: isWatched ? protection?.writable : [],
+  });
   return { support, rules: isSandboxed ? rules : null, info: describeSandbox(rules, policy, isSandboxed), guards, copies };
 }
 
 /** Paths that get a placeholder if they are missing: else a tool could create them, with hooks or settings in them. */
-function missingPaths({ hooks, includes }: NamedPaths, project: string, home: string): NamedPaths {
-  return { hooks: [...hooks, ...(isTooBroad(project, home) ? [] : [join(project, ".skein")])], includes };
+function missingPaths({ hooks, includes, programs }: NamedPaths, project: string, home: string): NamedPaths {
+  return { hooks: [...hooks, ...(isTooBroad(project, home) ? [] : [join(project, ".skein")])], includes, programs };
 }
 
 function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {

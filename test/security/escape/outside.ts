@@ -23,7 +23,7 @@ import { shareMemory } from "./inside/memory.ts";
 import { secretFiles } from "./inside/secrets.ts";
 import type { World } from "./inside/world.ts";
 import { startListeners, type Listeners } from "./listeners.ts";
-import { type Person, readableProgram } from "./person.ts";
+import { type Person, readableProgram, readableSkein } from "./person.ts";
 
 export type Outside = {
   world: World;
@@ -100,7 +100,7 @@ export async function buildOutside(person: Person, isSandboxed: boolean): Promis
     env,
     inside: [bun, join(escape, "inside/main.ts"), file],
     foreign: [...person.prefix, bun, join(escape, "foreign.ts")],
-    skein: [...person.prefix, bun, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", main],
+    skein: [...person.prefix, ...readableSkein({ bun, main })],
     received: listeners.received,
     listen: async () => {
       await victim.reportSignals();

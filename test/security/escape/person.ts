@@ -44,3 +44,9 @@ export function readableProgram(person: Person, base: string): { bun: string; ma
   copyFileSync(process.execPath, join(copy, "bun"));
   return { bun: join(copy, "bun"), main: join(copy, "src/main.ts"), escape: join(copy, "test/security/escape") };
 }
+
+/** The command that starts skein as `readableProgram` has it. SKEIN_TEST_BINARY names an executable to test instead. */
+export function readableSkein({ bun, main }: Pick<ReturnType<typeof readableProgram>, "bun" | "main">): string[] {
+  const binary = process.env["SKEIN_TEST_BINARY"];
+  return binary === undefined ? [bun, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", main] : [binary];
+}

@@ -12,6 +12,8 @@ export type GuardAttack = {
   earlier?: string;
   /** Runs as a tool. `wait` in it waits for the script `meanwhile`. */
   inside: string;
+  /** Variables of the user. */
+  env?: Record<string, string>;
   /** Flags of the turn. */
   flags?: string[];
   /** Runs outside as soon as the tool waits. */
@@ -56,6 +58,43 @@ export const guardAttacks: readonly GuardAttack[] = [
     meanwhile: "rm -rf .git/hooks && mkdir .git/hooks",
     after: commit,
     report: /\.git\/hooks was replaced/,
+  },
+  {
+    name: "the missing settings of a linked worktree are created",
+    tiers: mounts,
+    prepare: 'git config extensions.worktreeConfig true; git worktree add -q "$world/linked"',
+    inside: `${fsmonitor} > .git/worktrees/linked/config.worktree`,
+    after: 'git -C "$world/linked" status',
+  },
+  {
+    name: "a worktree that the user adds meanwhile is led to another repository",
+    tiers: mounts,
+    inside: `wait; git init -q .git/evil; ${fsmonitor} >> .git/evil/.git/config; echo "$PWD/.git/evil/.git" > .git/worktrees/linked/commondir`,
+    meanwhile: 'git worktree add -q "$world/linked"; sleep 0.5',
+    after: 'git -C "$world/linked" status',
+    report: /\.git\/worktrees\/linked was created outside of the sandbox; the call was stopped to keep it protected/,
+  },
+  {
+    name: "a program of the project that git's settings name is changed",
+    tiers: mounts,
+    prepare: `mkdir tools; echo 'exit 1' > tools/monitor; echo 'cat' > tools/clean; git config core.fsmonitor 'sh tools/monitor'; git config filter.x.clean 'sh tools/clean'; echo '*.c filter=x' > .gitattributes`,
+    inside: `for file in monitor clean; do echo "$plant" > tools/$file; rm -f tools/$file; echo "$plant" > tools/$file; done`,
+    after: "touch a.c; git status; git add a.c",
+  },
+  {
+    name: "a hook is written where the settings of a repository around an added directory look for it",
+    tiers: mounts,
+    prepare: `mkdir -p "$world/other/ci"; git init -q "$world/other"; git -C "$world/other" config core.hooksPath ci/hooks`,
+    inside: `mkdir -p ../other/ci/hooks; ${hook} > ../other/ci/hooks/pre-commit; chmod +x ../other/ci/hooks/pre-commit`,
+    flags: ["--add-dir", "../other/ci"],
+    after: 'git -C "$world/other" commit --allow-empty -m more',
+  },
+  {
+    name: "a hook is written where a variable of the user makes git look for it",
+    tiers: mounts,
+    env: { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "core.hooksPath", GIT_CONFIG_VALUE_0: ".githooks" },
+    inside: `mkdir -p .githooks; ${hook} > .githooks/pre-commit; chmod +x .githooks/pre-commit`,
+    after: commit,
   },
   { name: "a secret that appears later is read", tiers: both, inside: `wait; ${readSecrets}`, meanwhile: secrets, after: showStolen },
   {

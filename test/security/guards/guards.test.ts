@@ -21,7 +21,7 @@ const stopMs = 5_000;
 
 describe("an attempt has no effect outside", () => {
   test.each(cases)("as $who, $tier: $what", async ({ person, attack, tier }) => {
-    await using world = openWorld(person, tier);
+    await using world = openWorld(person, tier, attack.env);
     world.outside(attack.prepare ?? "true");
     const ran = await runInside(world, attack);
     world.outside(attack.after);
@@ -52,7 +52,7 @@ test.each(tiers)(
     for (const attack of guardAttacks.filter(
       (row) => row.tiers.includes(tier) && (tier === "landlock" || !row.tiers.includes("landlock")),
     )) {
-      await using world = openWorld(person!, "none");
+      await using world = openWorld(person!, "none", attack.env);
       world.outside(attack.prepare ?? "true");
       await runInside(world, attack);
       world.outside(attack.after);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { skeinCommand, temporaryHome, type TemporaryHome } from "../../support/temporary-home.ts";
-import { type Person, readableProgram } from "../escape/person.ts";
+import { type Person, readableProgram, readableSkein } from "../escape/person.ts";
 import type { Tier } from "./attacks.ts";
 
 export type GuardWorld = AsyncDisposable & {
@@ -19,16 +19,15 @@ export type GuardWorld = AsyncDisposable & {
   startTool: (script: string, cwd?: string, flags?: string[]) => Promise<{ code: number; text: string }>;
 };
 
-export function openWorld(person: Person, tier: Tier | "none"): GuardWorld {
-  const env: Record<string, string> = tier === "landlock" ? { SKEIN_SANDBOX_BEST: tier } : {};
+export function openWorld(person: Person, tier: Tier | "none", more: Record<string, string> = {}): GuardWorld {
+  const env: Record<string, string> = { ...(tier === "landlock" ? { SKEIN_SANDBOX_BEST: tier } : {}), ...more };
   let program = skeinCommand();
   // The directory is outside of /tmp, because tools see a private copy of /tmp.
   const userHome = mkdtempSync(join(process.getuid?.() === 0 ? "/var/lib" : homedir(), "skein-guards-"));
   const home = temporaryHome({ ...env, HOME: userHome, GIT_CONFIG_NOSYSTEM: "1", ...identity }, person.prefix, () => program);
   const { root, project } = home;
   if (person.prefix.length > 0) {
-    const { bun, main } = readableProgram(person, root);
-    program = [bun, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", main];
+    program = readableSkein(readableProgram(person, root));
     Bun.spawnSync(["chown", "-R", `${person.uid}:${person.uid}`, root, userHome]);
   }
   const [planted, waiting, go] = [join(root, "PLANTED"), join(project, "waiting"), join(project, "go")];

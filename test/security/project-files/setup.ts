@@ -3,7 +3,7 @@ import { chownSync, lchownSync, lstatSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from "node:path";
 import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
-import { persons, readableProgram, type Person } from "../escape/person.ts";
+import { persons, readableProgram, readableSkein, type Person } from "../escape/person.ts";
 import { temporaryHome, vendorEnv, type RunResult, type TemporaryHome } from "../../support/temporary-home.ts";
 
 export const users = persons().filter(({ name }) => name !== "root in another's project");
@@ -42,8 +42,7 @@ export function createVictim(person: Person, tier: Tier, env: Record<string, str
     person.prefix,
     () => holder.program,
   );
-  const { bun, main } = readableProgram(person, skein.root);
-  holder.program = [bun, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", main];
+  holder.program = readableSkein(readableProgram(person, skein.root));
   const write = (path: string, text: string) => {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
