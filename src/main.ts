@@ -58,7 +58,7 @@ async function main(argv: string[]): Promise<number> {
     processContext ??= path.createProcessContext({ address: socket.address, connect, startedAt, enclosingSession });
     // Inside a session our configuration can't be read. That must not hide the error that no turn can start there.
     const isInside = enclosingSession()?.nesting === false;
-    const caller = { directory: overrides.cwd ?? cwd, ...(overrides.trust === undefined ? {} : { trust: overrides.trust }) };
+    const caller = { directory: overrides.cwd ?? cwd, ...(typeof overrides.trust === "boolean" ? { trust: overrides.trust } : {}) };
     const leaveToHub = (session: string) => path.passToHub({ ...ctx, env: overrides.env ?? process.env }, caller, session);
     const api = path.createApp({
       ...(overrides.continuesTurns === true || overrides.store === "fleet" ? {} : { leaveToHub }),

@@ -7,6 +7,7 @@ import type { RunningTurns } from "./engine/turn/running-turns.ts";
 import type { Fleet, SharedStore } from "./fleet/fleet.ts";
 import type { AppOverrides } from "./cli/parse/command.ts";
 import type { Api } from "./protocol/api/api.ts";
+import type { CallerTrust } from "./protocol/api/control.ts";
 import { Fault } from "./protocol/api/error.ts";
 import type { FleetCommands, WorkerRole } from "./protocol/fleet/fleet-commands.ts";
 import type { FrameHandler, Connection } from "./protocol/connection/connection.ts";
@@ -81,7 +82,7 @@ export function createProcessFleet(options: ProcessFleetOptions): ProcessFleet {
       await api.turn.pending({ session: null }); // opens the store
       if (opened === null) throw new Fault("internal", "the fleet's store was not opened");
       const { createFleetCommands, workspaceOf } = await import("./fleet/fleet.ts");
-      const openApi = (cwd: string, { trust }: { trust: boolean }) =>
+      const openApi = (cwd: string, { trust }: { trust: CallerTrust }) =>
         options.openApi({ store: "fleet", cwd, trust, continuesTurns: true, lenient: false });
       return createFleetCommands({ ...(await opened), api, openApi, workspaceOf: (root) => workspaceOf(workspaces(), root) });
     },

@@ -4,9 +4,10 @@ import type { FileReader } from "../kit/files/file-reader.ts";
 import { createProgramSearch, type ProgramSearch } from "../kit/process/trusted-programs.ts";
 import { loadConfig, type Config, type LoadOptions } from "../config/load.ts";
 import { findPaths, findProject, type Paths } from "../config/paths.ts";
-import { trustState } from "../config/trust.ts";
+import { contentDigest, trustState } from "../config/trust.ts";
 import type { ModelSettings, ModelSettingsTable } from "../models/model-settings.ts";
 import type { VendorConfig } from "../models/vendors.ts";
+import type { CallerTrust } from "../protocol/api/control.ts";
 import type { Policy } from "../protocol/api/policy.ts";
 import type { Api } from "../protocol/api/api.ts";
 import type { RoleList } from "../protocol/api/role.ts";
@@ -25,8 +26,11 @@ export type AppOptions = {
   continuesTurns?: boolean;
   /** Makes sure that a hub runs and has the environment of this app for the pending turn of a session. */
   leaveToHub?: (session: string) => Promise<void>;
-  /** Set by --trust and --no-trust; null reads the stored decision. */
-  trust: boolean | null;
+  /**
+   * True for --trust, false for --no-trust; null reads the stored decision. A text is the digest of the content that --trust was
+   * given for: a turn that starts later must not trust what a tool has written since.
+   */
+  trust: CallerTrust;
   /** Uses the defaults if the configuration is broken. For commands that report or repair it. */
   lenient: boolean;
   /** The command that starts this program again. */
@@ -41,6 +45,7 @@ export type AppOptions = {
 };
 
 export type AppContext = AppOptions & {
+  trust: Exclude<CallerTrust, true>;
   paths: Paths;
   project: string;
   config: Config;
@@ -53,11 +58,13 @@ export type AppContext = AppOptions & {
 export function createAppContext(options: AppOptions): AppContext {
   const paths = findPaths(options.env, options.startedIn);
   const project = findProject(options.cwd, paths.home);
-  const isTrusted = (files?: FileReader) => options.trust ?? trustState(paths, project, files).trusted;
+  const trust = options.trust === true ? (contentDigest(project) ?? false) : options.trust;
+  const isTrusted = (files?: FileReader) =>
+    typeof trust === "string" ? contentDigest(project, files) === trust : (trust ?? trustState(paths, project, files).trusted);
   const config = loadConfigOrDefaults(options, { project, env: options.env, paths, trusted: isTrusted });
   const providers = Object.fromEntries(Object.entries(config.values.providers).map(([name, provider]) => [name, withoutNulls(provider)]));
   const models = Object.fromEntries(Object.entries(config.values.models).map(([name, values]) => [name, modelSettings(values)]));
-  return { ...options, paths, project, config, isTrusted, providers, models };
+  return { ...options, trust, paths, project, config, isTrusted, providers, models };
 }
 
 function modelSettings(values: Config["values"]["models"][string]): ModelSettings {

@@ -69,7 +69,7 @@ export function createApp(options: AppOptions): Api {
   const api = createEngine({
     ...options.processContext,
     version: options.version,
-    caller: options.ephemeral ? null : { directory: options.cwd, trust: options.trust },
+    caller: options.ephemeral ? null : { directory: options.cwd, trust: ctx.trust },
     continuesTurns: options.continuesTurns === true,
     leaveToHub: async (session) => {
       await options.leaveToHub?.(session).catch((error: unknown) => {

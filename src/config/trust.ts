@@ -32,6 +32,11 @@ export function trustState(paths: Paths, directory: string, files?: FileReader):
   return stateOf(paths, project, readContent(project, files));
 }
 
+/** Identifies the current content; null if it can't be read. */
+export function contentDigest(directory: string, files?: FileReader): string | null {
+  return readContent(realDirectory(directory), files).digest;
+}
+
 /** Trusts the current content. Writes nothing for a project without such files. */
 export function grantTrust(paths: Paths, directory: string, files?: FileReader): TrustState {
   const project = realDirectory(directory);

@@ -44,7 +44,9 @@ export class Callers {
     // Kept for the session, because the turn may have to wait for a limit. A guessed environment is not kept.
     if (known !== undefined) this.#remember(session, known);
     const env = known ?? { ...definedOnly(own), ...this.#latest };
-    return { client: "skein hub", directory: caller.directory, trust: caller.trust, env };
+    // Trust without a digest would also cover what a tool has written since.
+    const trust = caller.trust === true ? null : caller.trust;
+    return { client: "skein hub", directory: caller.directory, trust, env };
   }
 
   #remember(key: string, env: Environment): void {

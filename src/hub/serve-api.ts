@@ -6,7 +6,7 @@ import { nearestWord } from "../kit/text/nearest-word.ts";
 import { once } from "../kit/flow/lazy.ts";
 import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
 import { isFeed, type Api, type MethodName } from "../protocol/api/api.ts";
-import { protocolVersion } from "../protocol/api/control.ts";
+import { type CallerTrust, protocolVersion } from "../protocol/api/control.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { Event } from "../protocol/tree/event.ts";
 import { snakeCase } from "../protocol/json/field-names.ts";
@@ -27,8 +27,8 @@ export type Hello = {
   directory: string | null;
   /** Null: the server's environment. Held in memory only. */
   env: Record<string, string> | null;
-  /** Null: the stored trust of the project. */
-  trust: boolean | null;
+  /** Null: the stored trust of the project. A client sends no digest; that of a pending turn has one. */
+  trust: CallerTrust;
 };
 
 export type ServeOptions = {

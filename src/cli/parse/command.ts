@@ -1,6 +1,7 @@
 // The types of a command: a table entry and one function. Help, completions and parsing read the entry.
 import type { OutputStream } from "../../kit/process/output-reader.ts";
 import type { Api } from "../../protocol/api/api.ts";
+import type { CallerTrust } from "../../protocol/api/control.ts";
 import type { FleetCommands, WorkerRole } from "../../protocol/fleet/fleet-commands.ts";
 import type { EnclosingSession } from "../../protocol/api/policy.ts";
 import type { LiveRegion } from "../terminal/live-region.ts";
@@ -104,7 +105,7 @@ export type CommandContext = {
 
 export type AppOverrides = {
   ephemeral?: boolean;
-  trust?: boolean;
+  trust?: CallerTrust;
   /** Accepts a broken configuration, because the command reports or repairs it. */
   lenient?: boolean;
   /** The environment to create the app with; the demo has its own. */

@@ -1,5 +1,6 @@
 // The operations of the command line on the fleet: send and follow runs, workers, schedules.
 import type { Api } from "../../protocol/api/api.ts";
+import type { CallerTrust } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { FleetCommands, FleetRunRequest, SentRun, WorkerOptions } from "../../protocol/fleet/fleet-commands.ts";
 import { addSchedule, fireSchedules, listSchedules, removeSchedule } from "../queue/schedules.ts";
@@ -20,7 +21,7 @@ export type FleetCommandDeps = {
   /** The Api on the shared store. */
   api: Api;
   /** Creates an Api with the configuration of a workspace. Only a worker has it. */
-  openApi: (directory: string, options: { trust: boolean }) => Promise<Api>;
+  openApi: (directory: string, options: { trust: CallerTrust }) => Promise<Api>;
   workspaceOf: (root: string) => string;
 };
 

@@ -1,7 +1,7 @@
 // Works on one claimed run: restores its files, records what a killed worker left, and starts its turns one after another.
 import type { PgBoss } from "pg-boss";
 import type { Api } from "../../protocol/api/api.ts";
-import type { PendingTurn } from "../../protocol/api/control.ts";
+import type { CallerTrust, PendingTurn } from "../../protocol/api/control.ts";
 import { Fault, messageOf, type TurnStatus } from "../../protocol/api/error.ts";
 import type { PgDb } from "../../store/postgres/connection/connection.ts";
 import type { Store } from "../../store/store.ts";
@@ -16,7 +16,7 @@ export type TakeRunDeps = {
   /** The directory of a session's files on this machine. */
   workspaceOf: (root: string) => string;
   /** Creates the Api with the configuration of a directory. */
-  openApi: (directory: string, options: { trust: boolean }) => Promise<Api>;
+  openApi: (directory: string, options: { trust: CallerTrust }) => Promise<Api>;
   /** Whether this process was asked to stop: turns that it stopped are continued elsewhere. */
   isStopping: () => boolean;
   log: (line: string) => void;
@@ -61,7 +61,7 @@ async function workOn(deps: TakeRunDeps, run: Run): Promise<Outcome> {
   const { store, checkpoints, workspaceOf, openApi } = deps;
   const root = await rootSessionOf(store, run.session);
   const directory = await checkpoints.restore(root, workspaceOf(root));
-  const trust = (await store.pendingTurns(run.session))[0]?.caller.trust === true;
+  const trust = (await store.pendingTurns(run.session))[0]?.caller.trust ?? false;
   const api = await openApi(directory, { trust });
   try {
     // Taking the lease records the end of the killed worker's turn, and leaves a turn that continues it.

@@ -362,13 +362,16 @@ export const pendingFields = {
   wakeAt: time.nullable().describe("the time before which it does not start"),
   problem: nullableText.describe("the reason why the last attempt to start it failed; the hub tries again"),
 };
+/** A text is the digest of the project's files that were trusted for the turn. */
+const callerTrust = z.union([z.boolean(), z.string()]).nullable();
+export type CallerTrust = z.output<typeof callerTrust>;
 /** A turn that the hub starts later, exactly once. */
 export const pendingTurn = fields(
   {
     ...pendingFields,
     isSessionBusy: hubOnly(z.boolean()).describe("a turn of the session runs, or another process works on it"),
     credential: hubOnly(nullableText).describe("turns with the same credential are not started in the same moment"),
-    caller: hubOnly(fields({ directory: z.string(), trust: z.boolean().nullable() })).describe("settings of the process that requested it"),
+    caller: hubOnly(fields({ directory: z.string(), trust: callerTrust })).describe("settings of the process that requested it"),
   },
   renamedFields.pending,
 ).meta({ id: "Pending turn" });

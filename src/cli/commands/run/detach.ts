@@ -5,15 +5,15 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { Event } from "../../../protocol/tree/event.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { detachedRecord, queuedRecord } from "../../../protocol/json/records.ts";
-import type { CommandContext } from "../../parse/command.ts";
+import type { AppOverrides, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
 import { printWarning, type OutputFormat } from "../../print/printer.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 
 /** Connects to an Api in the hub with this command's environment. Starts the hub if it does not run. */
-export async function connectHubFor(ctx: CommandContext, { cwd, trust }: { cwd: string; trust?: boolean }): Promise<Api> {
+export async function connectHubFor(ctx: CommandContext, { cwd, trust }: { cwd: string } & Pick<AppOverrides, "trust">): Promise<Api> {
   const { connectHub } = await import("../../../hub/find-hub.ts");
-  const caller = { directory: cwd, ...(trust === undefined ? {} : { trust }) };
+  const caller = { directory: cwd, ...(typeof trust === "boolean" ? { trust } : {}) };
   return (await connectHub(ctx, caller, { start: true })).api;
 }
 
