@@ -93,7 +93,15 @@ function messageOf(node: Node): string | AtifPart[] {
   return images.length === 0 ? text : withImages(text, images);
 }
 
-function withImages(text: string, images: readonly ImageData[]): AtifPart[] {
+/** The types of pictures that the format allows. */
+const pictureTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/** Pictures of other types, which an import can bring, are only named. */
+function withImages(ownText: string, all: readonly ImageData[]): string | AtifPart[] {
+  const images = all.filter(({ mime }) => pictureTypes.includes(mime));
+  const others = all.filter((image) => !images.includes(image)).map(({ mime }) => `[picture of the type ${mime}]`);
+  const text = [ownText, ...others].filter((piece) => piece !== "").join("\n\n");
+  if (images.length === 0) return text;
   const pictures = images.map(({ mime, base64 }): AtifPart => ({
     type: "image",
     source: { media_type: mime, path: `data:${mime};base64,${base64}` },
