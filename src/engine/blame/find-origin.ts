@@ -28,7 +28,8 @@ export async function findOrigin(
     .filter(({ path, before, after }) => path !== change.path && before !== null && idOf(before) !== idOf(after))
     .toSorted((a, b) => rank(a, name) - rank(b, name));
   const same = others.find(({ before }) => idOf(before) === idOf(change.after));
-  if (same !== undefined) return { path: same.path, version: same.before };
+  if (same !== undefined && (same.after === null || (await wasReplaced(snapshots, project, same))))
+    return { path: same.path, version: same.before };
   // A file that stays is compared only with a new one: most changes change several files, and reading all of them is slow.
   const compared = others.filter(({ after }) => after === null || change.before === null).slice(0, maxCompared);
   const added = compared.length === 0 ? null : await readLines(snapshots, project, [change.after, change.before]);
@@ -46,6 +47,13 @@ export async function findOrigin(
       ? best.likeness.ofShorter >= minShare
       : best.likeness.ofLonger >= minShare && best.likeness.ofLonger > own.ofLonger;
   return isOrigin ? best.origin : null;
+}
+
+/** The file stays, but with other content. One that only had a few letters, such as a brace, does not count. */
+async function wasReplaced(snapshots: Snapshots, project: string, { before, after }: CreditedChange): Promise<boolean> {
+  const [earlier = [], later = []] = await readLines(snapshots, project, [before, after]);
+  const characters = earlier.reduce((sum, line) => sum + countWordCharacters(line), 0);
+  return characters >= minCommonCharacters && compareLines(earlier, later).ofLonger < minShare;
 }
 
 /** A version that the path had before was restored, even if a removed file is similar to it. */

@@ -65,6 +65,23 @@ test("a restored file keeps its writers, also if its path had the lines of anoth
   expect(await names()).toEqual(["first", "first", "first"]);
 }, 60_000);
 
+test("a new file keeps its writer if a file that stays had the same content", async () => {
+  using skein = temporaryHome(vendorEnv(server.url));
+  writeFileSync(join(skein.project, "a.ts"), "}\n");
+  const kept = ["first", "second"].map((name) => `const ${name} = computeSomethingUsefulFrom(options);`).join("\n");
+  writeFileSync(join(skein.project, "b.ts"), `${kept}\n`);
+  const command = "echo '}' > c.ts; sed -i '1i const added = 1;' a.ts; cp b.ts d.ts; echo '// more' >> b.ts";
+  await runCommand(skein, server, command, ["add files", "--session", "s"]);
+  const writers = async (file: string) =>
+    blameReport.parse((await skein.run(["blame", file, "--json"])).json()).lines.map(({ turns }) => turns.length);
+  expect([await writers("c.ts"), await writers("a.ts"), await writers("d.ts"), await writers("b.ts")]).toEqual([
+    [1],
+    [1, 0],
+    [1, 1],
+    [0, 0, 1],
+  ]);
+}, 60_000);
+
 test("--notes writes the writers of each line into the notes of its commit, as git-ai reads them", async () => {
   using skein = temporaryHome(vendorEnv(server.url));
   smallRepository(skein.project);
