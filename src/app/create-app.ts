@@ -139,7 +139,7 @@ function createTraces(ctx: AppContext, openStore: () => Promise<Store>) {
       const added = spool.add(turn).finally(() => adding.delete(added));
       adding.add(added);
     },
-    envOf: (turn: Turn) => spool.envOf(turn),
+    envOf: (turn: Turn, traceparent: string | undefined) => spool.envOf(turn, traceparent),
     settle: async () => {
       if (!hasTurns) return;
       await Promise.all(adding);

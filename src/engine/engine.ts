@@ -51,7 +51,7 @@ export type EngineDeps = {
   /** Called for each turn of this process that has ended, sub-sessions included. Missing if the user wants no traces. */
   traceTurn?: (turn: Turn) => void;
   /** Variables that link what a turn starts to its span. Missing if the user wants no traces. */
-  traceEnv?: (turn: Turn) => Promise<Record<string, string>>;
+  traceEnv?: (turn: Turn, traceparent: string | undefined) => Promise<Record<string, string>>;
   /** Runs the checks of turns. */
   runCommand: CommandRunner;
   /**

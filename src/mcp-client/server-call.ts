@@ -56,7 +56,9 @@ type ToolCall = { args: Record<string, unknown>; options: McpCallOptions };
 
 async function callTool(connection: ServerConnection, tool: string, { args, options }: ToolCall): Promise<ToolOutcome> {
   try {
-    const result = await connection.request(options, (limits) => connection.client.callTool({ name: tool, arguments: args }, limits));
+    const { traceparent } = options;
+    const params = { name: tool, arguments: args, ...(traceparent === undefined ? {} : { _meta: { traceparent } }) };
+    const result = await connection.request(options, (limits) => connection.client.callTool(params, limits));
     const outcome = outcomeOf(result.content, result.structuredContent, result.isError === true);
     return outcome.isError ? await withParameters(connection, tool, { outcome, options }) : outcome;
   } catch (error) {

@@ -47,7 +47,7 @@ export function createAcpAgent(deps: AcpDeps): { app: AgentApp; close: () => voi
     .onRequest("session/set_config_option", ({ params }) =>
       handle(() => sessions.setOption(params.sessionId, params.configId, String(params.value))),
     )
-    .onRequest("session/prompt", ({ params, signal }) => handle(() => sessions.require(params.sessionId).prompt(params.prompt, signal)))
+    .onRequest("session/prompt", ({ params, signal }) => handle(() => sessions.require(params.sessionId).prompt(params, signal)))
     .onNotification("session/cancel", ({ params }) => sessions.require(params.sessionId).cancel())
     .onRequest("session/fork", objectParams, ({ params }) => handle(() => sessions.fork(params, null)))
     .onRequest("_skein/fork", objectParams, ({ params }) => handle(() => sessions.fork(params, textIn(params, "messageId"))))

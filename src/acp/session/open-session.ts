@@ -2,7 +2,7 @@
 // from the hub, whichever process runs the turn, so that other front ends see and stop the same turns.
 import {
   RequestError,
-  type ContentBlock,
+  type PromptRequest,
   type PromptResponse,
   type SessionConfigOption,
   type SessionModeState,
@@ -13,6 +13,7 @@ import type { Api } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { configuredPolicy, configuredTurn } from "../../protocol/api/turn-options.ts";
 import type { McpServerEntries } from "../../protocol/mcp/server-entry.ts";
+import { traceOf } from "../../protocol/otlp/traceparent.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { rpcCodes } from "../server/request-errors.ts";
@@ -44,6 +45,8 @@ type PromptRun = {
   ended: PromiseWithResolvers<TurnEnded>;
   /** Resolves when the prompt gets its answer. */
   answered: PromiseWithResolvers<void>;
+  /** The span of the prompt, if the client named one. */
+  trace: ReturnType<typeof traceOf>;
 };
 
 /** `handled` resolves when the client has all updates of the last event. */
@@ -173,10 +176,16 @@ export class OpenSession {
   }
 
   /** Takes one prompt at a time. The turn continues if the client disconnects; only a cancellation stops it. */
-  async prompt(blocks: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
+  async prompt({ prompt: blocks, _meta: meta }: Pick<PromptRequest, "prompt" | "_meta">, signal: AbortSignal): Promise<PromptResponse> {
     if (this.#run !== null) throw new RequestError(rpcCodes.invalidRequest, "a prompt of this session is not answered yet");
     const content = readPrompt(blocks, this.#session.directory);
-    const run: PromptRun = { isCancelled: false, turn: null, ended: Promise.withResolvers(), answered: Promise.withResolvers() };
+    const run: PromptRun = {
+      isCancelled: false,
+      turn: null,
+      ended: Promise.withResolvers(),
+      answered: Promise.withResolvers(),
+      trace: traceOf(meta),
+    };
     run.ended.promise.catch(() => {}); // `#takeTurn` may not wait for it yet
     this.#run = run;
     const onAbort = () => {
@@ -262,7 +271,7 @@ export class OpenSession {
   async #takeTurn(run: PromptRun, task: TurnTask): Promise<TurnEnded | null> {
     const { client, addDirs, mcpServers } = this.#deps;
     const setup = { session: this.id, choices: this.#choices, addDirs, mcpServers, canWaitForAnswers: client.canElicit() };
-    const params = await turnParams(this.#api, task, setup);
+    const params = { ...(await turnParams(this.#api, task, setup)), ...run.trace };
     if (run.isCancelled) return null;
     if (task.prompt !== null) this.#updates.expectPrompt(task.prompt);
     run.ended = Promise.withResolvers();

@@ -13,8 +13,11 @@ import type { AppContext } from "../app-context.ts";
 export type TraceSpool = {
   /** Stores the spans of a turn. Does not reject: a failure is a warning, once. */
   add: (turn: Turn) => Promise<void>;
-  /** The variables for programs that the turn starts: its span as the parent of theirs. Does not reject. */
-  envOf: (turn: Turn) => Promise<Record<string, string>>;
+  /**
+   * The variables for programs that the turn starts: its span as the parent of theirs. Does not reject.
+   * `traceparent` is the span above the turn, if its caller named one.
+   */
+  envOf: (turn: Turn, traceparent: string | undefined) => Promise<Record<string, string>>;
   /** Starts a process that sends what is stored. */
   send: () => Promise<void>;
 };
@@ -25,6 +28,8 @@ const sendDelayMs = 1_000;
 export function createTraceSpool(ctx: AppContext, openStore: () => Promise<Store>): TraceSpool {
   const settings = settingsOf(ctx);
   const directory = join(ctx.paths.state, "traces");
+  /** The spans above running turns that their callers named. */
+  const callers: Callers = new Map();
   let hasFailed = false;
   let timer: ReturnType<typeof setTimeout> | null = null;
   const fail = (problem: string) => {
@@ -41,17 +46,21 @@ export function createTraceSpool(ctx: AppContext, openStore: () => Promise<Store
     add: async (turn) => {
       if (settings === null) return;
       try {
-        const body = await bodyOf(turn, { settings, store: await openStore(), ctx });
+        const body = await bodyOf(turn, { settings, store: await openStore(), ctx, callers });
         replaceFile(join(directory, `${turn.id}.json`), body, { file: 0o600, directory: 0o700, isFlushed: false });
         timer ??= setTimeout(() => void send(), sendDelayMs);
       } catch (error) {
         fail(messageOf(error));
+      } finally {
+        callers.delete(turn.id);
       }
     },
-    envOf: async (turn): Promise<Record<string, string>> => {
+    envOf: async (turn, traceparent): Promise<Record<string, string>> => {
       if (settings === null) return {};
       try {
-        const { traceId, spanId } = spanOfTurn(turn.id, await parentOf(turn, await openStore(), ctx));
+        const caller = parseTraceparent(traceparent);
+        if (caller !== null) callers.set(turn.id, caller);
+        const { traceId, spanId } = spanOfTurn(turn.id, await parentOf(turn, { store: await openStore(), ctx, callers }));
         return { TRACEPARENT: `00-${traceId}-${spanId}-01` };
       } catch (error) {
         fail(messageOf(error));
@@ -72,21 +81,25 @@ function settingsOf({ env, warn }: AppContext): OtlpSettings | null {
   }
 }
 
-type BodyContext = { settings: OtlpSettings; store: Store; ctx: AppContext };
+/** By the id of the turn. */
+type Callers = Map<string, SpanParent>;
+type ParentContext = { store: Store; ctx: AppContext; callers: Callers };
 
-async function bodyOf(turn: Turn, { settings, store, ctx }: BodyContext): Promise<string> {
+async function bodyOf(turn: Turn, { settings, ...context }: ParentContext & { settings: OtlpSettings }): Promise<string> {
+  const { store, ctx } = context;
   const path = turn.tip === null ? [] : await store.path(turn.tip);
   const nodes = path.filter((node) => node.turn === turn.id);
-  const spans = spansOfTurn({ turn, nodes, parent: await parentOf(turn, store, ctx) }, settings);
+  const spans = spansOfTurn({ turn, nodes, parent: await parentOf(turn, context) }, settings);
   return JSON.stringify(traceRequest(spans, { ...settings, version: ctx.version }));
 }
 
-/** The span of the turn that spawned this one, which is still running; for other turns that of the caller (TRACEPARENT). */
-async function parentOf(turn: Turn, store: Store, ctx: AppContext): Promise<SpanParent | null> {
+/** The span of the turn that spawned this one, which is still running; for other turns that of the caller. */
+async function parentOf(turn: Turn, context: ParentContext): Promise<SpanParent | null> {
+  const { store, ctx, callers } = context;
   const session = await store.session(turn.session);
   const above = session?.parentSession ? (await store.openTurns(session.parentSession)).at(-1) : undefined;
-  if (above === undefined) return parseTraceparent(ctx.env["TRACEPARENT"]);
-  return spanOfTurn(above.id, await parentOf(above, store, ctx));
+  if (above === undefined) return callers.get(turn.id) ?? parseTraceparent(ctx.env["TRACEPARENT"]);
+  return spanOfTurn(above.id, await parentOf(above, context));
 }
 
 /** Variables that the sender needs. It gets no key of a vendor. */

@@ -47,7 +47,7 @@ export async function createTurnContext(
 async function inputOf({ deps, scope, running, session, turn, cliSession }: TurnExecution): Promise<TurnInput> {
   const { params, store } = running;
   const path = await store.sessionPath(session.id);
-  const traceEnv = await deps.traceEnv?.(turn);
+  const traceEnv = await deps.traceEnv?.(turn, params.traceparent);
   return {
     ...params,
     ...(traceEnv === undefined ? {} : { env: { ...params.env, ...traceEnv } }),

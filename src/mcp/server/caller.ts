@@ -9,6 +9,7 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { traceOf } from "../../protocol/otlp/traceparent.ts";
 import { callTimeout } from "./client-timeouts.ts";
 import type { Elicitation, Caller } from "../tools/tool.ts";
 
@@ -46,5 +47,6 @@ export function createCaller(
             mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
           },
     elicitation,
+    trace: traceOf(mcpReq._meta),
   };
 }

@@ -51,6 +51,8 @@ export type Caller = {
   progress: ((message: string) => void) | null;
   /** How to ask the client's user; null if the client can't. */
   elicitation: Elicitation | null;
+  /** The span of the call, if the client named one. */
+  trace: { traceparent?: string };
 };
 
 export type Elicitation =

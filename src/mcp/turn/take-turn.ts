@@ -35,7 +35,7 @@ export async function takeTurn(request: TakeTurnRequest, ctx: CallContext): Prom
   const { agent = "native", model = null } = request;
   const settings = await api.config.values();
   const asks: TurnStartParams["asks"] = caller.elicitation === null ? { how: "later" } : { how: "wait", limitMs: settings.askTimeoutMs };
-  const turn = { ...configuredTurn(settings), asks, agent, model, ...request.turn };
+  const turn = { ...configuredTurn(settings), asks, agent, model, ...caller.trace, ...request.turn };
   const existing = await findSession(api, request.sessionId, directory);
   const busy = existing === null ? null : await findBusyTurn(api, existing);
   if (busy !== null && request.queue !== true) throw busyFault(busy, request.sessionId);

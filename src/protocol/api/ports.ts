@@ -308,6 +308,8 @@ export type McpCallOptions = Pick<TurnContext, "registerPausable"> & {
   signal: AbortSignal;
   /** Called for each message of a server that still works. */
   onProgress: () => void;
+  /** The span of the turn, for the spans of the server. */
+  traceparent?: string | undefined;
 };
 
 /** The MCP servers of one turn. Each starts at its first call. */

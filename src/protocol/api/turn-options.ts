@@ -117,6 +117,8 @@ type OutputOptions = {
   answerSchema: Record<string, unknown> | null;
   /** Path for a copy of the finished transcript. */
   outputFile: string | null;
+  /** The span of the caller (W3C Trace Context), above that of the turn. */
+  traceparent?: string;
 };
 
 /** Options that the engine handles itself. An agent gets all the others, see `TurnInput`. */
@@ -133,6 +135,7 @@ export type EngineOption =
   | "asks"
   | "steerable"
   | "outputFile"
+  | "traceparent"
   | keyof CheckOptions;
 
 /** A change of some options; limits are changed one by one. */
@@ -317,6 +320,7 @@ const turnOptions = {
   steerable: { bare: false, configured: () => true, schema: ({ is }) => is.trueByDefault },
   answerSchema: { bare: null, schema: ({ is }) => is.schemaOrNull },
   outputFile: { bare: null, schema: ({ is }) => is.pathOrNull },
+  traceparent: { schema: ({ z }) => z.string().max(100).optional() },
 } satisfies { [Name in keyof TurnOptions]-?: TurnOption<TurnOptions[Name]> };
 
 const entries = Object.entries(turnOptions) as [keyof TurnOptions, TurnOption<unknown>][];

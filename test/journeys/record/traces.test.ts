@@ -6,6 +6,8 @@ import type { OtlpSpan } from "../../../src/protocol/otlp/otlp.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
 import { attribute, startCollector } from "../../support/collector.ts";
+import { rawAcp } from "../../support/acp-lines.ts";
+import { mcpClient, serverWith, stoppingHub } from "../../support/mcp-clients.ts";
 import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 
 const model = ["-m", "anthropic/claude-sonnet-4-5"];
@@ -81,6 +83,34 @@ describe("traces", () => {
     await skein.run(["run", "print it", "--session", "without", ...model]);
     expect((await skein.run(["export", "without"])).out).toContain("parent=.");
     await Promise.all([collector.stop(), printing.stop()]);
+  });
+
+  test("a prompt over ACP and a call over MCP name the span above their turn, and MCP servers get that of the turn", async () => {
+    const collector = startCollector();
+    const calls = [{ name: "mcp", input: { server: "tools", tool: "meta" } }];
+    await using calling = serverWith(({ position: { prompt } }) => ({ steps: prompt === "over ACP" ? [{ calls }] : [], final: "done" }));
+    const ofClient = { TRACEPARENT: `00-${"1".repeat(32)}-${"2".repeat(16)}-01` };
+    await using skein = stoppingHub(temporaryHome({ ...vendorEnv(calling.url), ...ofClient, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }));
+    const meta = { _meta: { traceparent: `00-${caller}-${callerSpan}-01` } };
+    await using acp = await rawAcp(skein);
+    const program = join(import.meta.dir, "../../fixtures/mcp/server.ts");
+    const mcpServers = [{ name: "tools", command: process.execPath, args: [program], env: [] }];
+    const { result } = await acp.request("session/new", { cwd: skein.project, mcpServers });
+    const prompt = { sessionId: result!["sessionId"], prompt: [{ type: "text", text: "over ACP" }] };
+    expect(await acp.request("session/prompt", { ...prompt, ...meta })).toMatchObject({ result: { stopReason: "end_turn" } });
+    const [overAcp] = await collector.turns(1);
+    expect([overAcp!.traceId, overAcp!.parentSpanId]).toEqual([caller, callerSpan]);
+    expect(calling.main().at(-1)!.text).toContain(`span 00-${caller}-${overAcp!.spanId}-01.`);
+
+    await using mcp = await mcpClient(skein);
+    const work = { agent: "native", session_id: "work", task: "over MCP" };
+    await mcp.client.callTool({ name: "work_with", arguments: work, ...meta });
+    const overMcp = (await collector.turns(2)).find(({ spanId }) => spanId !== overAcp!.spanId);
+    expect([overMcp!.traceId, overMcp!.parentSpanId]).toEqual([caller, callerSpan]);
+    await mcp.call("work_with", { ...work, session_id: "other" });
+    // A call that names no span is below that of the client's own environment.
+    expect((await collector.turns(3)).some(({ parentSpanId }) => parentSpanId === "2".repeat(16))).toBe(true);
+    await collector.stop();
   });
 
   test("contents are sent only if the user asks for them", async () => {

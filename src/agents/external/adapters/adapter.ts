@@ -114,6 +114,8 @@ export type CliLaunch = {
   isOffline: boolean;
   servers: CliServers;
   extraArgs: readonly string[];
+  /** The span of the turn. The CLI also has it as a variable. */
+  traceparent?: string;
 };
 
 /** MCP servers for a CLI, and the values of their variables and headers: variables of the CLI, by name. */

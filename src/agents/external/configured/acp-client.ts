@@ -168,8 +168,9 @@ export class AcpDialogue implements CliDialogue {
 
   async #prompt(): Promise<Failure | null> {
     this.#isPrompted = true;
-    const prompt = [{ type: "text", text: this.#launch.prompt }];
-    const reply = await this.#rpc.request("session/prompt", { sessionId: this.#session, prompt });
+    const { prompt: text, traceparent } = this.#launch;
+    const meta = traceparent === undefined ? {} : { _meta: { traceparent } };
+    const reply = await this.#rpc.request("session/prompt", { sessionId: this.#session, prompt: [{ type: "text", text }], ...meta });
     if (!reply.ok) return failureOf(reply.error);
     const reason = isRecord(reply.result) ? textAt(reply.result, "stopReason") : "";
     return reason === "end_turn" ? null : (stopReasons[reason] ?? { message: `it stopped: ${reason || "no reason was given"}` });

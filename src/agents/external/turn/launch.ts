@@ -21,6 +21,7 @@ export function createLaunch(
   const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
   const role = [input.system, input.appendSystem, plan].filter((text) => text !== null).join("\n\n");
   const prompt = promptFor(agent.adapter, input, cliSession);
+  const traceparent = input.env?.["TRACEPARENT"];
   return {
     prompt: role === "" || agent.adapter.takesRole ? prompt : `${role}\n\n${prompt}`,
     model: model?.model ?? null,
@@ -37,6 +38,7 @@ export function createLaunch(
     isOffline: isOffline(input.policy),
     servers,
     extraArgs: input.agentArgs,
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
 }
 

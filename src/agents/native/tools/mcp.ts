@@ -25,7 +25,7 @@ export function createMcpTool(servers: readonly string[]): ToolDefinition {
 /** The whole result is stored if it is too long for the model. */
 export async function runMcp(
   call: CallPart,
-  { servers, context }: Pick<LoopState, "servers" | "context">,
+  { servers, context, input }: Pick<LoopState, "servers" | "context" | "input">,
 ): Promise<ToolOutcome & { handle?: Handle }> {
   const { server, tool = null, arguments: args = {} } = call.input;
   if (servers === null) return { text: "this turn has no MCP servers", isError: true };
@@ -36,7 +36,7 @@ export async function runMcp(
   const { signal, registerPausable, keepAlive } = context;
   const outcome = await servers.call(
     { server, tool: tool === "" ? null : tool, arguments: values },
-    { signal, registerPausable, onProgress: keepAlive },
+    { signal, registerPausable, onProgress: keepAlive, traceparent: input.env?.["TRACEPARENT"] },
   );
   if (byteLength(outcome.text) <= maxResultBytes) return outcome;
   const sink = context.keepOutput(call.id, call.name);
