@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { installPeers } from "../../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
+import type { TokenCounts } from "../../../src/scripted-model/script.ts";
 import { agentHome, agentModels } from "../../support/agent-journey.ts";
 import { attribute, startCollector } from "../../support/collector.ts";
 
@@ -29,6 +30,9 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => server.stop());
 
+/** The conventions count cached tokens as input. */
+const inputOf = ({ input, cacheRead, cacheWrite }: TokenCounts) => input + cacheRead + cacheWrite;
+
 test("one trace has the native turn, and Claude Code and Codex below it", async () => {
   const collector = startCollector();
   using skein = agentHome(server, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
@@ -40,13 +44,19 @@ test("one trace has the native turn, and Claude Code and Codex below it", async 
   const ids = new Set(collector.spans.map(({ spanId }) => spanId));
   expect(collector.spans.filter(({ parentSpanId }) => parentSpanId === undefined)).toEqual([root]);
   expect(collector.spans.every(({ parentSpanId }) => parentSpanId === undefined || ids.has(parentSpanId))).toBe(true);
-  for (const agent of agents) {
+  for (const agent of [...agents, "native"]) {
     const span = turns.find((each) => attribute(each, "gen_ai.agent.name") === agent)!;
     const own = server.requests.filter(
-      (request) => request.usage !== null && request.text.includes(`${agent}-task-x`) && !request.text.includes("everything"),
+      ({ usage, text }) =>
+        usage !== null &&
+        (agent === "native" ? text.includes("everything") : text.includes(`${agent}-task-x`) && !text.includes("everything")),
     );
-    const output = own.reduce((total, { usage }) => total + usage!.output, 0);
-    expect([agent, attribute(span, "gen_ai.usage.output_tokens")]).toEqual([agent, output]);
+    const counted = own.reduce((total, { usage }) => ({ input: total.input + inputOf(usage!), output: total.output + usage!.output }), {
+      input: 0,
+      output: 0,
+    });
+    const inSpan = (key: string) => attribute(span, `gen_ai.usage.${key}_tokens`);
+    expect([agent, own.length, inSpan("input"), inSpan("output")]).toEqual([agent, 2, counted.input, counted.output]);
     expect(collector.spans.some((each) => each.parentSpanId === span.spanId && each.name.startsWith("execute_tool"))).toBe(true);
   }
   await collector.stop();
