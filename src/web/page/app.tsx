@@ -1,7 +1,7 @@
 // The frame of the page: navigation, the state of the line, the current view, and the help.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Help } from "./components/help.tsx";
-import { LoginForm } from "./components/login-form.tsx";
+import { LoginEnded, LoginForm } from "./components/login-form.tsx";
 import { Logo } from "./components/logo.tsx";
 import { Problem } from "./components/action.tsx";
 import { LoadedView } from "./components/loaded-view.tsx";
@@ -24,7 +24,7 @@ export function App({ page, build, problem }: AppProps) {
   useEffect(() => {
     if (state.status === "outdated") loadNewVersion(build);
   }, [state.status, build]);
-  if (state.status === "logged-out") return <LoginForm problem={problem} />;
+  if (state.status === "logged-out") return state.isProven ? <LoginForm problem={problem} /> : <LoginEnded />;
   return (
     <PageContextProvider.Provider value={page}>
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>

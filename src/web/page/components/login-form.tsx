@@ -43,3 +43,17 @@ export function LoginForm({ problem }: { problem: string | null }) {
     </main>
   );
 }
+
+/** Without a field: another program at the hub's address could say that the login has ended, to get a password. */
+export function LoginEnded() {
+  return (
+    <main class="login">
+      <Logo size={48} />
+      <h1>skein</h1>
+      <p>
+        The program at this address says that your login has ended. If you did not end it, another program may have answered: close this
+        page. Run <code>skein web</code> in a terminal and open the link that it prints.
+      </p>
+    </main>
+  );
+}

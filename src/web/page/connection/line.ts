@@ -11,7 +11,8 @@ export type LineState =
   | { status: "connecting" | "online" }
   /** `since` is the time of the loss. What the page shows is from then. */
   | { status: "offline"; since: number; attempts: number; isOtherProgram: boolean }
-  | { status: "logged-out" }
+  /** `isProven` is false if the server that says so may be another program, which came after this page was loaded. */
+  | { status: "logged-out"; isProven: boolean }
   /** The hub is of another version, and the page must be loaded again. */
   | { status: "outdated" };
 
@@ -38,21 +39,24 @@ export function createLine(version: string): Line {
   let opened = Promise.withResolvers<OpenSocket>();
   let proven = Promise.withResolvers<void>();
   let retryNow: () => void = () => {};
+  /** Only the server that this page has just come from needs no proof. */
+  let isFirstAttempt = true;
 
   const connect = async (): Promise<void> => {
     for (let attempts = 1; ; attempts += 1) {
       const key = storedKey();
-      if (key === null) return state.set({ status: "logged-out" });
+      if (key === null) return state.set({ status: "logged-out", isProven: isFirstAttempt });
       const proof = await proveServer().catch(() => "silent" as const);
       if (proof === "proven") proven.resolve();
-      if (proof === "unknown") return state.set({ status: "logged-out" });
+      if (proof === "unknown") return state.set({ status: "logged-out", isProven: isFirstAttempt });
+      isFirstAttempt = false;
       try {
         if (proof !== "proven") throw new Error("no connection");
         socket = await openSocket({ key, client: `skein page ${version}` });
         break;
       } catch {
         const why = proof === "proven" ? await reasonOfRefusal(version) : null;
-        if (why !== null) return state.set({ status: why });
+        if (why !== null) return state.set(why === "outdated" ? { status: why } : { status: why, isProven: true });
         const before = state.get();
         const since = before.status === "offline" ? before.since : Date.now();
         state.set({ status: "offline", since, attempts, isOtherProgram: proof === "refused" });

@@ -199,14 +199,14 @@ test("names, tools, files and images of an imported session can't bring scripts,
 });
 
 /** A program that listens at the hub's address while the hub is gone, and answers every request. */
-function startOtherProgram(port: number) {
+function startOtherProgram(port: number, answer = () => Response.json({ proof: "none", key: "none", build: "another" })) {
   const seen: string[] = [];
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port,
     async fetch(request) {
       seen.push(`${request.method} ${request.url} ${JSON.stringify([...request.headers])} ${await request.text()}`);
-      return Response.json({ proof: "none", key: "none", build: "another" });
+      return answer();
     },
   });
   return { seen, stop: () => server.stop(true) };
@@ -239,4 +239,21 @@ test("a program at the hub's address gets no login, and after an update the page
   await page.locator(".banner", { hasText: "skein was updated" }).waitFor({ timeout: 30_000 });
   await page.waitForFunction((origin) => performance.timeOrigin !== origin, before);
   expect(await page.getByRole("textbox", { name: "message" }).inputValue()).toBe("an unsent text");
+});
+
+test("a program at the hub's address that says the login has ended gets no field for a password", async () => {
+  await using opened = await openPage({ steps: [], final: "ok" });
+  const { page, openWeb } = opened;
+  const { pid, port } = await openWeb();
+  process.kill(pid, "SIGKILL");
+  await page.locator(".line.offline").waitFor();
+  const other = startOtherProgram(port, () => new Response("not logged in", { status: 401 }));
+  try {
+    await page.getByText("another program may have answered").waitFor({ timeout: 60_000 });
+    expect(await page.locator("input, textarea").count()).toBe(0);
+    expect(await seriousProblems(page)).toEqual([]);
+    expect(other.seen.filter((request) => !request.includes("/proof"))).toEqual([]);
+  } finally {
+    await other.stop();
+  }
 });
