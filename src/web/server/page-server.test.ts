@@ -372,19 +372,6 @@ describe("addresses", () => {
     expect((await next.open({ port: 0 })).url).toStartWith("http://127.0.0.1:");
   });
 
-  test("the page behind a proxy never moves to another port, where the proxy would pass logins on to a program at the old one", async () => {
-    const state = temporaryState();
-    const server = createServer(state);
-    const { port } = await server.open({ port: 0, origin: "https://dev.example" });
-    server.close();
-    const other = Bun.serve({ hostname: "127.0.0.1", port, fetch: () => new Response("another program") });
-    cleanups.push(() => void other.stop(true));
-    const next = createServer(state);
-    expect(await next.open({}).catch((error: Error) => error.message)).toBe(`port ${port} is in use`);
-    await next.end();
-    expect((await next.open({})).port).not.toBe(port);
-  });
-
   test("an open page is used again, and other options open it anew", async () => {
     const server = createServer();
     const page = await server.open({ port: 0 });

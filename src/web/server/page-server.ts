@@ -1,5 +1,6 @@
 // The server of `skein web`, inside the hub. It serves the files of the page, exchanges login links for cookies, and passes
 // WebSockets of logged-in browsers to the hub. It holds no data of sessions: the page gets them over the socket.
+import { randomInt } from "node:crypto";
 import { listenOnFreePort } from "../../kit/flow/loopback.ts";
 import { parseJson } from "../../kit/text/json.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
@@ -42,7 +43,12 @@ export type PageServerDeps<Client> = {
 /** The answer of `hub.open_page`. The command line adds the pid. */
 export type OpenedPage = Omit<WebOpenedJson, "pid">;
 
-const firstPort = 4460;
+/**
+ * A new page gets a random one of these ports. A page that the user has opened from another program can leave a service worker
+ * at its address. That worker would get the next login there, so no program may know the address before. Systems give their
+ * clients higher ports.
+ */
+const ports = { from: 10_000, to: 32_000 };
 const maxBodyBytes = 64 << 10;
 const maxCookies = 20;
 /** A browser can't send headers with a WebSocket, so it sends its key as a subprotocol. */
@@ -142,6 +148,7 @@ export class PageServer<Client> {
     });
     // A proxy passes logins on to the old port. If another program has taken it, a page at a new port would help that program.
     const mayMove = port === null && (origin === null || stored.port === null);
+    const firstPort = randomInt(ports.from, ports.to);
     const server =
       listenOnFreePort(wanted, firstPort, (candidate) => this.#serve(candidate, host)) ??
       (mayMove ? listenOnFreePort(null, firstPort, (candidate) => this.#serve(candidate, host)) : null);

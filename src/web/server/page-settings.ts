@@ -12,7 +12,7 @@ import type { StoredLogin } from "./logins.ts";
 
 /** The settings that `skein web` can choose. */
 export type PageOptions = {
-  /** Null: 4460, or the next free port. */
+  /** Null: a random free port at first, and the same one later. */
   port: number | null;
   host: string;
   /** Starts with a slash and does not end with one; empty for the root. */

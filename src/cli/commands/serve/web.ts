@@ -15,7 +15,7 @@ export const web: Command = {
   usage: "[--port n] [--base-path path] [--host address --token-file file] [--origin url] [--no-open] [--json] | --stop",
   positionals: { min: 0, max: 0 },
   flags: [
-    { name: "port", value: "n", summary: "use this port instead of 4460 or the next free one" },
+    { name: "port", value: "n", summary: "use this port instead of a random one" },
     { name: "base-path", value: "path", summary: "the page's path behind a reverse proxy, such as /skein" },
     { name: "origin", value: "url", summary: "the address of the reverse proxy, such as https://dev.example" },
     { name: "host", value: "address", summary: "listen on this IP address instead of 127.0.0.1; needs --token-file" },
