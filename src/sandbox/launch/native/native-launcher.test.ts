@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildNativeLauncher } from "../../../../tools/native-launcher.ts";
+import { buildNativeLauncher, compilers } from "../../../../tools/native-launcher.ts";
 import { installNativeLauncher } from "./native-launcher.ts";
 import stored from "./native-launcher.json";
 
@@ -12,12 +12,14 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const machineTypes = ["x64", "arm64"] as const;
 
 describe("the bytes of the native launcher", () => {
-  test.each(machineTypes)("a build for %s with the recorded compiler gives the stored bytes", (machineType) => {
-    const built = buildNativeLauncher(machineType);
-    // Another compiler gives other bytes, and this machine may have none.
-    if (built === null || built.compiler !== stored.compiler) return;
-    expect(built.bytes.toString("base64")).toBe(stored.programs[machineType]);
-  });
+  for (const machineType of machineTypes) {
+    const hasCompiler = Bun.which(compilers[machineType]) !== null;
+    test.if(hasCompiler)(`a build for ${machineType} with the recorded compiler gives the stored bytes`, () => {
+      const { compiler, bytes } = buildNativeLauncher(machineType)!;
+      // Another compiler gives other bytes.
+      if (compiler === stored.compiler) expect(bytes.toString("base64")).toBe(stored.programs[machineType]);
+    });
+  }
 
   test.each(machineTypes)("the program for %s is static and has no segment that is writable and executable", (machineType) => {
     const bytes = Buffer.from(stored.programs[machineType], "base64");
