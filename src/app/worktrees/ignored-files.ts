@@ -1,7 +1,7 @@
 // Ignored files of a project for its worktrees. `.worktreeinclude` names files to copy, with the patterns of .gitignore.
 // Directories of dependencies are linked: in the sandbox the target of a link can be read and not written.
 // The project is untrusted: no link is followed, and the number and the size of copies are limited.
-import { closeSync, constants, lstatSync, symlinkSync } from "node:fs";
+import { closeSync, constants, lstatSync, statSync, symlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { excludeFile, readablePath, splitAtNul, type GitRunner } from "../../files/git.ts";
 import { tryProjectGit } from "../../files/project/project-git.ts";
@@ -10,6 +10,7 @@ import {
   makeDirectorySafely,
   openDirectorySafely,
   openSafely,
+  ownersFor,
   readChunks,
   readSafely,
   replaceSafely,
@@ -56,7 +57,8 @@ export async function planIgnored(git: GitRunner, project: string, { withIgnored
 
 function readInclude(project: string): string | null {
   try {
-    return readSafely(join(project, includeName), { maxBytes: maxIncludeBytes, hasOtherNames: true })?.toString("utf8") ?? null;
+    const limits = { maxBytes: maxIncludeBytes, hasOtherNames: true, owners: ownersFor(statSync(project)) };
+    return readSafely(join(project, includeName), limits)?.toString("utf8") ?? null;
   } catch (error) {
     if (!(error instanceof UnsafePathError)) throw error;
     throw new Fault("usage", `${join(project, includeName)} can't be used: ${error.message}`, { hint: "replace it by a regular file" });
@@ -115,7 +117,11 @@ export async function addIgnored(
 ): Promise<void> {
   const copied = planned.filter((path) => !isSecret(join(project, path)));
   let remaining = maxTotalBytes;
-  for (const path of copied) remaining -= await copyFile(join(project, path), join(directory, path), Math.min(remaining, maxFileBytes));
+  const owners = ownersFor(statSync(project));
+  for (const path of copied) {
+    const target = { to: join(directory, path), maxBytes: Math.min(remaining, maxFileBytes), owners };
+    remaining -= await copyFile(join(project, path), target);
+  }
   for (const path of linked) {
     const link = join(directory, path);
     makeDirectorySafely(dirname(link), 0o755);
@@ -127,16 +133,18 @@ export async function addIgnored(
   const excludes = join(directory, ".git", "info", "exclude");
   const lines = [...copied, ...linked].map((path) => `/${path.replace(/[\\*?[\]!# ]/g, "\\$&")}\n`).join("");
   const ownFile = excludeFile(project);
-  const own = ownFile === null ? null : readSafely(ownFile, { maxBytes: 1 << 20, hasOtherNames: true, isCut: true });
+  const own = ownFile === null ? null : readSafely(ownFile, { maxBytes: 1 << 20, hasOtherNames: true, isCut: true, owners });
   if (lines !== "" || own !== null) replaceTextSafely(excludes, `${own?.toString() ?? ""}\n${lines}`, 0o644);
 }
 
+type CopyTarget = { to: string; maxBytes: number; owners: readonly number[] };
+
 /** Returns the number of bytes. Throws if there are more than `maxBytes`: a file may grow while it is copied. */
-async function copyFile(from: string, to: string, maxBytes: number): Promise<number> {
+async function copyFile(from: string, { to, maxBytes, owners }: CopyTarget): Promise<number> {
   makeDirectorySafely(dirname(to), 0o755);
   if (lstatSync(to, { throwIfNoEntry: false }) !== undefined || !createSafely(to, "", 0o600)) return 0;
   let bytes = 0;
-  const source = openSafely(from, constants.O_RDONLY, { hasOtherNames: true });
+  const source = openSafely(from, constants.O_RDONLY, { hasOtherNames: true, owners });
   try {
     await replaceSafely(to, async (file) => {
       for await (const chunk of readChunks(source)) {

@@ -132,6 +132,11 @@ function conditionOf(record: WorktreeRecord): "complete" | "incomplete" | "missi
 async function refuseProject({ paths }: AppContext, worktrees: Worktrees, project: string): Promise<void> {
   if (isTooBroad(project, paths.home))
     throw new Fault("usage", `${project} is no project, so it can have no worktree`, { hint: "change to a project: -C <directory>" });
+  // git lists the repositories that another one borrows from by lines.
+  if (/[\n\r]/.test(project))
+    throw new Fault("usage", "the path of the project has a line break, so it can have no worktree", {
+      hint: "rename it, or run without -w",
+    });
   if (existsSync(join(project, ".git")) && !(await worktrees.hasRepository(project)))
     throw new Fault("usage", `git can't read the repository of ${project}, so it can have no worktree`, {
       hint: "`git status` there shows why; or run without -w",

@@ -11,6 +11,8 @@ type OddProject = {
   create: (skein: TemporaryHome) => string | Buffer;
   /** Part of the message of every command, if it can't work. */
   refused?: RegExp;
+  /** Part of the message for a worktree, if the project can have none. */
+  hasNoWorktree?: RegExp;
   /** Whether git can't read its repository, so that a team starts without its files. */
   isUnreadable?: boolean;
 };
@@ -21,7 +23,11 @@ const oddProjects: OddProject[] = [
     create: ({ root }) => Buffer.concat([Buffer.from(`${root}/pro`), Buffer.from([0xff, 0xfe])]),
     refused: /its path is not UTF-8/,
   },
-  { title: "a path with newlines, blanks and quotes", create: ({ root }) => `${root}/new\nline 'quote" $(touch x)` },
+  {
+    title: "a path with newlines, blanks and quotes",
+    create: ({ root }) => `${root}/new\nline 'quote" $(touch x)`,
+    hasNoWorktree: /has a line break, so it can have no worktree/,
+  },
   {
     title: "a path of 4,000 bytes",
     create: ({ root }) => `${root}/${`${"d".repeat(199)}/`.repeat(19)}${"e".repeat(3_990 - root.length - 19 * 200)}`,
@@ -81,7 +87,7 @@ const oddProjects: OddProject[] = [
   },
 ];
 
-for (const { title, create, refused, isUnreadable = false } of oddProjects)
+for (const { title, create, refused, isUnreadable = false, hasNoWorktree } of oddProjects)
   test(`a project with ${title} ${refused === undefined ? "works" : "is refused with a reason"}, and keeps its files`, async () => {
     const server = startModelServer({ steps: [], final: "done" });
     using skein = temporaryHome(vendorEnv(server.url));
@@ -96,17 +102,20 @@ for (const { title, create, refused, isUnreadable = false } of oddProjects)
         ["exec", "main", "echo changed > made.txt && cat kept.txt"],
         ["blame", "made.txt"],
         ["team", "run", "x", "--agents", "engineer", "-m", model],
+        ["run", "x", "-w", "side", "-m", model],
       ]);
       if (refused !== undefined) {
         for (const { code, out, err } of results) expect([code, out, err]).toEqual([1, "", expect.stringMatching(refused)]);
       } else {
-        const [opened, ran, blamed, team] = results;
+        const [opened, ran, blamed, team, worktree] = results;
         expect([opened!.code, opened!.err]).toEqual([0, ""]);
         expect([ran!.code, ran!.out, ran!.err]).toEqual([0, "mine\n", ""]);
         // The change was recorded, as one of this command.
         expect([blamed!.code, blamed!.err, blamed!.out]).toEqual([0, "", expect.stringMatching(/shell.*1 {2}changed$/m)]);
         expect(team!.code).toBe(0);
         expect(team!.err.includes("can't be read, so each member works in an empty directory")).toBe(isUnreadable);
+        const whyNone = hasNoWorktree ?? (isUnreadable ? /git can't read the repository of/ : null);
+        expect([worktree!.code, worktree!.err]).toEqual(whyNone === null ? [0, worktree!.err] : [2, expect.stringMatching(whyNone)]);
       }
       expect(readFileSync(kept, "utf8")).toBe("mine\n");
     } finally {
