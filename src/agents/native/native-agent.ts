@@ -23,7 +23,7 @@ import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import { createMessageRenderer } from "./request/messages.ts";
 import { preview, buildSystemPrompt, surroundingsOf } from "./request/preview.ts";
-import { estimateRequest, needsCompaction, stepLimitError } from "./request/request-size.ts";
+import { estimateRequest, needsCompaction, stepLimitError, withMissingCounts } from "./request/request-size.ts";
 import { needsInputError } from "./tools/ask-user.ts";
 import { offeredTools } from "./tools/offered-tools.ts";
 import type { SpawnTargets } from "./tools/spawn-session.ts";
@@ -257,7 +257,7 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
       if (done === true || event === undefined) break;
       switch (event.type) {
         case "done": {
-          spent = await priceUsage(state, event.usage);
+          spent = await priceUsage(state, withMissingCounts(state, event));
           const node = agentNode(state, withDistinctIds(event.parts), spent);
           yield* addNode(state, node);
           return { type: "answered", node, stop: event.stop };

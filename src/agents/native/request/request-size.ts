@@ -28,11 +28,27 @@ export function stepLimitError(steps: number, { maxSteps }: Pick<Limits, "maxSte
 export async function estimateRequest(state: Pick<LoopState, "path" | "system" | "tools" | "model" | "input">): Promise<UsageEstimate> {
   const { path, system, tools, model, input } = state;
   const last = lastCount(path)?.usage ?? null;
-  const fixedTokens = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken.cautious) : 0;
+  const fixedTokens = last === null ? sizeOfFixedParts({ system, tools }) : 0;
   const inputTokens = estimateRequestTokens(path) + fixedTokens - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
   const output = last?.output ?? defaultOutput;
   const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...zeroUsage, input: inputTokens, output });
   return { tokens: inputTokens + output, costUsd };
+}
+
+/** Estimates the counts that the vendor did not report. They must not count as 0, or no budget would end the turn. */
+export function withMissingCounts(
+  { path, system, tools }: Pick<LoopState, "path" | "system" | "tools">,
+  { usage, parts }: { usage: Usage; parts: readonly Part[] },
+): Usage {
+  const { input, output, cacheRead, cacheWrite } = usage;
+  if (input + cacheRead + cacheWrite > 0 && output > 0) return usage;
+  const fixedTokens = lastCount(path) === null ? sizeOfFixedParts({ system, tools }) : 0;
+  const estimatedInput = input + cacheRead + cacheWrite > 0 ? input : estimateRequestTokens(path) + fixedTokens;
+  return { ...usage, input: estimatedInput, output: output > 0 ? output : tokensOf(parts) };
+}
+
+function sizeOfFixedParts({ system, tools }: Pick<LoopState, "system" | "tools">): number {
+  return Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken.cautious);
 }
 
 export async function needsCompaction(state: Pick<LoopState, "path" | "model">): Promise<boolean> {
@@ -61,7 +77,11 @@ function sumTokens(nodes: Node[]): number {
 }
 
 export function estimateNodeTokens(node: Node): number {
-  return Math.ceil(node.parts.reduce((bytes, part) => bytes + sentBytes(part), 0) / bytesPerToken.cautious);
+  return tokensOf(node.parts);
+}
+
+function tokensOf(parts: readonly Part[]): number {
+  return Math.ceil(parts.reduce((bytes, part) => bytes + sentBytes(part), 0) / bytesPerToken.cautious);
 }
 
 /** Bytes of a part that a request sends. Only the excerpt of a handle is sent, and no diff for users. */
