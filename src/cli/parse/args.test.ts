@@ -15,6 +15,7 @@ const command: Command = {
     { name: "continue", short: "c", summary: "" },
     { name: "verbose", short: "v", summary: "" },
     { name: "max-steps", value: "n", summary: "" },
+    { name: "system", short: "s", value: "text", hints: { "": "--model is enough", everything: "the same is: --level all" }, summary: "" },
   ],
   run: async () => 0,
 };
@@ -87,6 +88,9 @@ describe("wrong use", () => {
     [["t", "-cc"], "--continue was given twice", undefined],
     [["t", "--level", "nome"], '--level can\'t be "nome": none, minimal', 'did you mean "none"?'],
     [["t", "-lall"], '--level can\'t be "all": none, minimal', undefined],
+    [["t", "-s", "-c"], "--system needs a value: --system <text>", "--model is enough"],
+    [["t", "--system="], "--system needs a value that is not empty", "--model is enough"],
+    [["t", "-s", "everything"], '--system can\'t be "everything"', "the same is: --level all"],
     [["--continue"], 'try needs an argument: "task"', 'skein try "task" [flags]'],
     [["a", "b", "c"], 'unexpected argument "c": try takes at most 2', 'skein try "task" [flags]'],
     [["a", "b", "--", "-c"], 'unexpected argument "-c": try takes at most 2', 'skein try "task" [flags]'],
@@ -97,6 +101,17 @@ describe("wrong use", () => {
   test("a superfluous argument is named in the error", () => {
     expect(fault({ ...command, positionals: { min: 0, max: 0 } }, "x").message).toBe('unexpected argument "x": try takes no arguments');
     expect(fault({ ...command, positionals: { min: 2, max: 2 } }, "x").message).toBe('try needs 2 arguments: "task"');
+  });
+
+  test("a command can say what to do with more arguments than it takes", () => {
+    expect(fault({ ...command, surplusHint: "use another" }, "a", "b", "c").hint).toBe("use another");
+    expect(fault({ ...command, surplusHint: (words) => words.join("+") }, "a", "b", "c").hint).toBe("a+b+c");
+  });
+
+  test("the error for a missing argument names the verb, and for a missing verb all verbs", () => {
+    const commandWithVerbs = { ...command, verbs: ["get", "set"], positionals: { min: 2, max: 3 } };
+    expect(fault(commandWithVerbs).message).toBe("try needs an argument: get, set");
+    expect(fault(commandWithVerbs, "get").message).toBe("try get needs an argument");
   });
 
   test("an unknown verb is refused with the nearest known one", () => {

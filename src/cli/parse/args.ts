@@ -91,7 +91,7 @@ function nextValue(command: Command, flag: Flag, nextWords: string[]): string | 
   if (next !== undefined && flag.valuePattern?.test(next) === false) return true;
   if (next === undefined || next === "--" || looksLikeFlag(command, next)) {
     if (flag.isValueOptional === true) return true;
-    const hint = next === undefined ? usageLine(command) : `if "${next}" is the value, write --${flag.name}=${next}`;
+    const hint = flag.hints?.[""] ?? (next === undefined ? usageLine(command) : `if "${next}" is the value, write --${flag.name}=${next}`);
     throw new Fault("usage", `--${flag.name} needs a value: --${flag.name} <${flag.value}>`, { hint });
   }
   return nextWords.shift() as string;
@@ -115,11 +115,14 @@ function setFlag(args: Args, flag: Flag, word: string | true): void {
 }
 
 function checkValue(flag: Flag, value: string): void {
-  if (value === "") throw new Fault("usage", `--${flag.name} needs a value that is not empty`);
-  if (!flag.choices || flag.takesOthers || flag.choices.includes(value)) return;
-  const nearest = nearestWord(value, flag.choices);
-  const hint = flag.hints?.[value] ?? (nearest === null ? undefined : `did you mean "${nearest}"?`);
-  throw new Fault("usage", `--${flag.name} can't be "${value}": ${flag.choices.join(", ")}`, hint === undefined ? {} : { hint });
+  const known = flag.hints?.[value];
+  if (value === "") throw new Fault("usage", `--${flag.name} needs a value that is not empty`, known === undefined ? {} : { hint: known });
+  const isAllowed = !flag.choices || flag.takesOthers || flag.choices.includes(value);
+  if (isAllowed && known === undefined) return;
+  const nearest = nearestWord(value, flag.choices ?? []);
+  const hint = known ?? (nearest === null ? undefined : `did you mean "${nearest}"?`);
+  const choices = flag.choices === undefined ? "" : `: ${flag.choices.join(", ")}`;
+  throw new Fault("usage", `--${flag.name} can't be "${value}"${choices}`, hint === undefined ? {} : { hint });
 }
 
 /** The flag may be another program's, which the entry of the command line looks up. */
@@ -147,21 +150,25 @@ function checkPositionals(command: Command, positionals: string[]): void {
     const hint = nearest === null ? usageLine(command) : `did you mean "skein ${command.name} ${nearest}"?`;
     throw new Fault("usage", `${command.name} takes ${command.verbs.join(", ")}, not "${first}"`, { hint });
   }
-  if (positionals.length < min) throw missingArguments(command);
+  if (positionals.length < min) throw missingArguments(command, first);
   if (positionals.length > max) {
     const extra = positionals[max] as string;
+    const { surplusHint = usageLine(command) } = command;
     throw new Fault("usage", `unexpected argument "${extra}": ${command.name} takes ${max === 0 ? "no arguments" : `at most ${max}`}`, {
-      hint: usageLine(command),
+      hint: typeof surplusHint === "string" ? surplusHint : surplusHint(positionals),
     });
   }
 }
 
-/** Names the arguments, and the command that lists their values. */
-function missingArguments(command: Command): Fault {
+/** Names the arguments, and the command that lists their values. `first` is the first argument, if there is one. */
+function missingArguments(command: Command, first: string | undefined): Fault {
+  if (command.verbs !== undefined && first !== undefined)
+    return new Fault("usage", `${command.name} ${first} needs an argument`, { hint: usageLine(command) });
   const { min } = command.positionals;
   const [required = ""] = command.usage.split(" [");
   const names = command.verbs?.join(", ") ?? (required.match(/<[^>]+>|"[^"]+"/g) ?? []).slice(0, min).join(" ");
-  const text = `${command.name} needs ${min === 1 ? "an argument" : `${min} arguments`}${names === "" ? "" : `: ${names}`}`;
+  const count = min === 1 || command.verbs !== undefined ? "an argument" : `${min} arguments`;
+  const text = `${command.name} needs ${count}${names === "" ? "" : `: ${names}`}`;
   const listing = command.listing ?? listings.find(([name]) => names.startsWith(name))?.[1];
   return new Fault("usage", text, { hint: listing === undefined ? usageLine(command) : `${usageLine(command)}\n${listing}` });
 }

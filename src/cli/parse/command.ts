@@ -23,7 +23,7 @@ export type Flag = {
   takesOthers?: boolean;
   /** Other words for a choice. */
   synonyms?: Readonly<Record<string, string>>;
-  /** Hints for words that are no choice. */
+  /** Hints for words that are no choice. A word with a hint is refused. The empty word is a missing value. */
   hints?: Readonly<Record<string, string>>;
   repeat?: boolean;
   summary: string;
@@ -41,6 +41,8 @@ export type Command = {
   positionals: { min: number; max: number };
   /** Names the command that lists values of the arguments, for a refusal. Default: by the argument's name in `usage`. */
   listing?: string;
+  /** The hint for more arguments than the command takes. Default: the usage. A function gets all arguments. */
+  surplusHint?: string | ((positionals: readonly string[]) => string);
   /** Allowed values of the first positional, also offered by completion. */
   verbs?: readonly string[];
   /** Verbs with the name of a team as argument, for completion. */

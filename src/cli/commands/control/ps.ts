@@ -20,6 +20,7 @@ export const ps = reportCommand({
   name: "ps",
   summary: "list what is running on this machine and in its fleet, in all projects",
   usage: "[--all] [--json]",
+  surplusHint: "`skein logs <session>` shows what happened in one, `skein attach <session>` follows it",
   flags: [{ name: "all", summary: "also list turns that ended in the last 24 hours, with their status" }],
   notes: `A turn is running, paused, asking (it waits for an answer: \`skein asks\`) or
 interrupted (its process is gone: continue with \`skein run --resume <session>\`).

@@ -22,6 +22,7 @@ export const exec: Command = {
   summary: "run a command and put its output into a session",
   usage: '<session> "command" [flags]',
   positionals: { min: 2, max: 2 },
+  listing: '`skein list` lists the sessions; to give an agent a task: skein run "task"',
   flags: [{ name: "timeout", value: "duration", summary: "stop the command after this time: 90, 90s, 10m, 2h" }, ...policyFlags, jsonFlag],
   notes: `The command runs in a new shell in the session's directory, under the configured policy or these flags. Its whole output goes to
 stdout and stderr, and its exit code is returned (128 and the number of a signal that ended it). The session gets an excerpt.`,

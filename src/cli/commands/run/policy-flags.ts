@@ -7,9 +7,26 @@ import { configuredPolicy } from "../../../protocol/api/turn-options.ts";
 import type { Args, Flag } from "../../parse/command.ts";
 import { flagReader, type FlagDirectories } from "./flag-value.ts";
 
+/** The sandbox modes of Codex. */
+export const codexModes: Readonly<Record<string, string>> = {
+  "read-only": "the same is: --policy readonly",
+  "workspace-write": "the same is the default: --policy workspace",
+  "danger-full-access": "the same is: --policy full --sandbox off",
+};
+
 export const policyFlags: readonly Flag[] = [
   { name: "policy", value: "name", choices: policyNames, summary: "what tools may do (default workspace)" },
-  { name: "sandbox", value: "mode", choices: sandboxModes, summary: "whether the policy must be enforced; off only with --policy full" },
+  {
+    name: "sandbox",
+    value: "mode",
+    choices: sandboxModes,
+    hints: {
+      "": "the sandbox is always on; --sandbox required refuses to run without one",
+      on: "the sandbox is always on; --sandbox required refuses to run without one",
+      ...codexModes,
+    },
+    summary: "whether the policy must be enforced; off only with --policy full",
+  },
   {
     name: "net",
     value: "on|off|host,...",

@@ -5,18 +5,27 @@ import type { Args, Flag, FlagGroup } from "../../parse/command.ts";
 import { outputFormats } from "../../print/printer.ts";
 import { flagReader, type FlagDirectories, type FlagValue } from "./flag-value.ts";
 import { fleetFlags } from "../fleet/send-run.ts";
-import { policyFlags } from "./policy-flags.ts";
+import { codexModes, policyFlags } from "./policy-flags.ts";
 import { readImage } from "./read-image.ts";
 import { worktreeFlags } from "./worktree-flags.ts";
 
 /** Without `turn` the flag is not an option of the turn, or run.ts combines it with others. */
 type RunFlag = Flag & { turn?: (value: FlagValue) => TurnChange };
 
+const approvalHint = "skein asks for no permission; -a is the agent, as in -a codex, and --policy says what tools may do";
 const planHint = "--policy plan lets the agent write only a plan";
 
 export const runFlags: readonly RunFlag[] = [
   { name: "model", short: "m", value: "model", isValueOptional: true, summary: "the model to use: vendor/id[:effort], or an alias" },
-  { name: "agent", short: "a", value: "agent", isValueOptional: true, summary: "the agent that takes the turn (default native)" },
+  {
+    name: "agent",
+    short: "a",
+    value: "agent",
+    isValueOptional: true,
+    // Values of Codex's -a.
+    hints: Object.fromEntries(["never", "on-request", "on-failure", "untrusted"].map((word) => [word, approvalHint])),
+    summary: "the agent that takes the turn (default native)",
+  },
   { name: "provider", value: "name", summary: "a vendor or an agent, by its name" },
   {
     name: "agent-arg",
@@ -41,7 +50,14 @@ export const runFlags: readonly RunFlag[] = [
   { name: "session-id", value: "uuid", summary: "the id of the new session" },
   { name: "parent-session", value: "id", summary: "link the new session to this one" },
   { name: "fresh", summary: "leave the earlier conversation out of the request", turn: () => ({ fresh: true }) },
-  { name: "system", short: "s", value: "text", summary: "replace the system prompt", turn: ({ text }) => ({ system: text }) },
+  {
+    name: "system",
+    short: "s",
+    value: "text",
+    hints: { "": "the sandbox is always on; -s replaces the system prompt", ...codexModes },
+    summary: "replace the system prompt",
+    turn: ({ text }) => ({ system: text }),
+  },
   { name: "append-system", value: "text", summary: "add to the system prompt", turn: ({ text }) => ({ appendSystem: text }) },
   { name: "no-context-files", summary: "do not read AGENTS.md or CLAUDE.md", turn: () => ({ contextFiles: false }) },
   {
@@ -63,6 +79,7 @@ export const runFlags: readonly RunFlag[] = [
   {
     name: "tools",
     value: "a,b",
+    hints: { "": "--tool-level none means no tools" },
     summary: "exactly these tools",
     turn: (flag) => ({ tools: flag.names("--tool-level none means no tools") }),
   },

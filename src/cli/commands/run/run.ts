@@ -1,4 +1,5 @@
 // skein run: starts one turn from the command line. Checks everything it can before anything is written.
+import { shellQuote } from "../../../kit/text/shell-quote.ts";
 import type { Api, SessionOpenParams, Settings } from "../../../protocol/api/api.ts";
 import { exitCodes, Fault } from "../../../protocol/api/error.ts";
 import { toolNames, type ToolLevel } from "../../../protocol/api/policy.ts";
@@ -28,6 +29,10 @@ export const run: Command = {
   summary: "give an agent a task and follow it to the end",
   usage: '"task" [flags]',
   positionals: { min: 0, max: 1 },
+  surplusHint: (words) =>
+    /^[\w.]+=/.test(words[0] ?? "")
+      ? "a setting: `skein config set <key> <value>`; a model: -m <model>"
+      : `in quotes it is one task: skein run ${shellQuote(words.join(" "))}`,
   flags: runFlags,
   flagGroups: runFlagGroups,
   notes: `Piped input is added to the task; "-" reads the task itself from stdin.

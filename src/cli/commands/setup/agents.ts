@@ -9,6 +9,7 @@ export const agents = reportCommand({
   name: "agents",
   summary: "list the agents that can take a turn, and what is missing",
   usage: "[--names] [--json]",
+  surplusHint: "a new agent is a setting (docs/OTHER-AGENTS.md); `skein roles` lists roles, which are files",
   flags: [{ name: "names", summary: "print only the names of installed agents, one per line (for shell completion)" }],
   notes: `CREDENTIAL is the name of the key that a turn would use, else of the agent's own
 sign-in. Its value is never shown. CAN lists the agent's abilities: resume or fork

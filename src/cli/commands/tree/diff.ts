@@ -21,6 +21,7 @@ export const diff = reportCommand({
   summary: "compare two branches: where they diverge, what each did and cost",
   usage: "<session> <session> [--json]",
   positionals: { min: 2, max: 2 },
+  listing: "`skein list` lists the sessions; `skein catch-up <session>` shows the changes of one",
   notes: `A node can be given instead of a session. Counts start after the node where the
 two branches diverge. "files" are the changes by the branch's own turns. "files by
 others" are changes by a person or another session meanwhile; they are listed as

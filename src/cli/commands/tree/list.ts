@@ -14,6 +14,7 @@ export const list = reportCommand({
   name: "list",
   summary: "list the sessions of this project",
   usage: "[--all] [--agents all|name,...] [--archived] [--names] [--limit n] [--json]",
+  surplusHint: "`skein show <session>` shows one, `skein search <words>` finds words, `skein fork --name <name>` starts a branch",
   flags: [
     { name: "all", summary: "list the sessions of every project, with sub-sessions" },
     agentsFlag,

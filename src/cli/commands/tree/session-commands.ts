@@ -36,6 +36,7 @@ export const use = sessionReport({
   name: "use",
   summary: "make a session the current one, which --continue uses",
   usage: "<session> [--json]",
+  surplusHint: "`skein files restore <node>` restores files",
   async report({ api, session, ctx }) {
     await api.session.use({ session: session.id, directory: ctx.cwd });
     return { json: session, text: `using ${printableLabel(session)}\n` };
@@ -67,6 +68,7 @@ export const restore = sessionReport({
   name: "restore",
   summary: "bring an archived session back",
   usage: "<session> [--json]",
+  listing: "`skein list --archived` lists archived sessions; `skein files restore <node>` restores files",
   async report({ api, session }) {
     if (session.archivedAt === null) throw new Fault("usage", `${printableLabel(session)} is not archived`);
     const restored = await api.session.restore({ session: session.id });
