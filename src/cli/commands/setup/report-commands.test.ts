@@ -43,6 +43,20 @@ describe("models", () => {
     ]);
   });
 
+  test("models with a word lists every model with that word in its name or alias", async () => {
+    expect((await run(models, ["NO"], { api })).out).toContain("a/no");
+    expect((await run(models, ["es"], { api })).out).toMatch(/c\/best[^]*b\/yes/);
+    expect((await run(models, ["qwen"], { api })).out).toBe('no model has "qwen" in its name\n');
+  });
+
+  test("models lists only recommended models if none is ready", async () => {
+    const rows = [row("a/good", { recommended: true }), row("a/no", {}), row("b/no", {})];
+    const { out, err } = await run(models, [], { api: { models: { list: async () => rows } } });
+    expect(out).toContain("a/good");
+    expect(out).not.toContain("a/no");
+    expect(err).toBe("2 more without a key: skein models --all\nno model is ready: `skein auth login` says which key or sign-in to use\n");
+  });
+
   test("models says what to do if no model is ready", async () => {
     const { out, err } = await run(models, [], { api: { models: { list: async () => [row("a/no", {})] } } });
     expect(out).toContain("a/no");
