@@ -36,7 +36,7 @@ export async function redoTurn(deps: EngineDeps, params: UndoParams): Promise<Un
     const last = stored.at(-1);
     if (last === undefined)
       throw new Fault("usage", "there is no undo to take back in this session", {
-        hint: "an undo can be taken back until the session gets a new message or moves; `skein show --tree` shows every branch",
+        hint: "an undo can be taken back until the session gets a new message or moves; `skein show` shows every branch",
       });
     const edit = last.files === null || deps.snapshots === null ? noEdit : await editToRedo(deps.snapshots, last.files);
     const plan = await planFiles(deps, edit);

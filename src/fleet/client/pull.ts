@@ -70,7 +70,7 @@ async function ownRepository({ git }: StoreParts, project: string): Promise<Shad
   const dir = await findGitDir({ project, git });
   if (dir !== null) return { git, dir, project };
   throw new Fault("usage", `${project} is not a git repository, so no commit can be brought here`, {
-    hint: "call it in a clone of the project; `skein diff <session>` prints the changes",
+    hint: "call it in a clone of the project; `skein export <session>` prints the changes",
   });
 }
 

@@ -11,7 +11,7 @@ const replacements: readonly [pattern: RegExp, text: string][] = [
   [/--net on\b/, "/net on"],
   [/--policy (\w+)/, "/policy $1"],
   [/`skein list`|\bskein list\b/, "/resume"],
-  [/`skein show( --tree)?`/, "/tree"],
+  [/`skein show`/, "/tree"],
   [/skein answer \S+ "…"|`skein asks`/, "/asks"],
   [/`skein models`/, "/model"],
   [/`skein agents`/, "/agent"],

@@ -35,6 +35,9 @@ test("both agents work in worktrees, the one that changed least is proposed, and
     const again = await skein.run(["race", "adopt", "native-1"]);
     expect([again.code, again.err]).toEqual([2, expect.stringContaining("native-2 was already adopted")]);
 
+    const unknown = await skein.run(["race", "adopt", "codex"]);
+    expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining("the latest race had native-1, native-2")]);
+
     const listed = await skein.run(["race", "list", "--json"]);
     expect(listed.json()).toMatchObject([{ agents: ["native-1", "native-2"], passed: 2, adopted: "native-2" }]);
     const context = await skein.run(["context", "--json"]);

@@ -20,7 +20,15 @@ export async function findRacer(api: Api, ctx: CommandContext, query: string): P
   const latest = await latestRace(api, ctx);
   const racers: RacerView[] = latest === null ? [] : (await api.race.show({ session: latest })).racers;
   const racer = racers.find(({ key }) => key === query);
-  return racer?.sessionId ?? (await api.session.find({ wanted: query, directory: ctx.cwd })).id;
+  if (racer !== undefined) return racer.sessionId;
+  try {
+    return (await api.session.find({ wanted: query, directory: ctx.cwd })).id;
+  } catch (error) {
+    if (racers.length === 0 || !(error instanceof Fault && error.code === "session-unknown")) throw error;
+    const keys = racers.map(({ key }) => key).join(", ");
+    const hint = `the latest race had ${keys}; name an agent of an earlier race by its session: skein race show <race>`;
+    throw new Fault("session-unknown", error.message.replace("there is no session", "there is no agent and no session"), { hint });
+  }
 }
 
 async function latestRace(api: Api, ctx: CommandContext): Promise<string | null> {

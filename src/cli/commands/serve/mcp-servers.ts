@@ -4,7 +4,7 @@ import { parseJson } from "../../../kit/text/json.ts";
 import { nearestWord } from "../../../kit/text/nearest-word.ts";
 import type { Api, McpServerInfo } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
-import { checkVerb, usageLine } from "../../parse/args.ts";
+import { checkVerb } from "../../parse/args.ts";
 import type { Args, Command, CommandContext, Flag } from "../../parse/command.ts";
 import { stripControls } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
@@ -50,7 +50,10 @@ export async function runServerVerb(command: Command, args: Args, ctx: CommandCo
   const verb = serverVerbs[args.positionals[0] as string] as Verb;
   checkVerb(command, args, verb);
   if (verb.positionals > 1 && args.positionals[1] === undefined)
-    throw new Fault("usage", `mcp ${args.positionals[0]} needs the name of a server`, { hint: usageLine(command) });
+    throw new Fault("usage", `mcp ${args.positionals[0]} needs the name of a server`, {
+      hint:
+        args.positionals[0] === "add" ? "skein mcp add <name> -- <command>, or skein mcp add <name> <url>" : "`skein mcp list` lists them",
+    });
   const isRepair = args.positionals[0] === "add" || args.positionals[0] === "remove";
   return printReport(args, ctx, await verb.report(await ctx.api({ lenient: isRepair }), args, ctx));
 }
@@ -125,6 +128,14 @@ function pairs(args: Args, flag: string, separator: string): Record<string, stri
   );
 }
 
+/** A list starts no server, so it can't say that a server works. */
+const stateWords: Record<McpServerInfo["state"], string> = {
+  ready: "enabled",
+  disabled: "disabled",
+  untrusted: "untrusted",
+  invalid: "invalid",
+};
+
 async function list(api: Api): Promise<Report> {
   const servers = await api.mcp.list();
   return {
@@ -133,7 +144,7 @@ async function list(api: Api): Promise<Report> {
       if (servers.length === 0) return "no MCP servers; add one: skein mcp add <name> -- <command>, or skein mcp add <name> <url>\n";
       const rows = servers.map(({ name, state, target, origin }) => [
         name,
-        state === "ready" ? style.green(state) : style.yellow(state),
+        state === "ready" ? style.green(stateWords[state]) : style.yellow(stateWords[state]),
         stripControls(target),
         style.dim(stripControls(origin)),
       ]);
@@ -147,7 +158,7 @@ async function get(api: Api, args: Args): Promise<Report> {
   const server = await findServer(api, args);
   const fields: [string, string][] = [
     ["server", server.target],
-    ["state", server.problem === null ? server.state : `${server.state}: ${server.problem}`],
+    ["state", server.problem === null ? stateWords[server.state] : `${stateWords[server.state]}: ${server.problem}`],
     ["variables", server.variables.join(", ")],
     ["headers", server.headerNames.join(", ")],
     ["agents", server.otherAgents ? "native and all others that can use it" : "native"],

@@ -50,7 +50,9 @@ export const add = reportCommand({
     const [query, message] = args.positionals;
     const sourceFlags = [...sources.map((source) => source.name), "from"].filter((name) => args.flags[name] !== undefined);
     if (sourceFlags.length + (message === undefined ? 0 : 1) !== 1)
-      throw new Fault("usage", "add takes exactly one of a message, --file, --http, --postgres or --from");
+      throw new Fault("usage", "add takes exactly one of a message, --file, --http, --postgres or --from", {
+        hint: `skein add ${shellQuote(query ?? "")} "message", or skein add ${shellQuote(query ?? "")} --file path`,
+      });
     const policyValues = readPolicyFlags(args, ctx);
     const api = await ctx.api();
     const session = await findSession(api, ctx, query);

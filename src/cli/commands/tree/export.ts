@@ -1,4 +1,5 @@
 // skein export: writes a session's whole tree, for reading or for import elsewhere.
+import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { findLinkOutOf, followLinks } from "../../../kit/files/follow-links.ts";
@@ -184,6 +185,7 @@ export async function writeFile(path: string, pieces: AsyncIterable<string> | It
     });
   } catch (error) {
     if (error instanceof Fault) throw error;
-    throw new Fault("file-unwritable", `can't write ${path}: ${messageOf(error)}`, { cause: error });
+    const reason = existsSync(dirname(path)) ? messageOf(error) : `there is no directory ${dirname(path)}`;
+    throw new Fault("file-unwritable", `can't write ${path}: ${reason}`, { cause: error });
   }
 }
