@@ -110,15 +110,14 @@ export async function copy({ api, session, ctx }: Repl): Promise<void> {
   ctx.out.write(`Copied the last answer, ${pluralize(text.trimEnd().split("\n").length, "line")}.\n`);
 }
 
-export async function mcp({ ctx }: Repl): Promise<void> {
-  ctx.out.write(
-    "`skein mcp install <client>` lets Claude Code, Codex, Gemini, opencode, Cursor or Zed use skein; docs/MCP.md lists the tools.\n",
-  );
-}
-
 /** Runs a command of the command line with the Api of this conversation. */
 async function runCommand({ api, ctx }: Repl, command: Command, positionals: string[] = []): Promise<void> {
   await command.run({ positionals, flags: {} }, { ...ctx, api: async () => api });
+}
+
+export async function mcp(repl: Repl): Promise<void> {
+  await runCommand(repl, (await import("../commands/serve/mcp.ts")).mcp, ["list"]);
+  repl.ctx.out.write("`skein mcp install <client>` lets Claude Code, Codex, Gemini, opencode, Cursor or Zed use skein; docs/MCP.md\n");
 }
 
 export const login = async (repl: Repl) => runCommand(repl, (await import("../commands/setup/auth.ts")).auth, ["login"]);

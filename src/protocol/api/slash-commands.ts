@@ -36,7 +36,7 @@ const table = {
   export: { usage: "[file]", summary: "save this branch: .md, .html, .json, .txt" },
   init: { usage: "", summary: "ask for an AGENTS.md of this project" },
   login: { usage: "", summary: "show the key or sign-in that each vendor needs", aliases: ["auth", "logout"] },
-  mcp: { usage: "", summary: "show how other programs use skein" },
+  mcp: { usage: "", summary: "show MCP servers, and skein as one" },
   race: { usage: "[agents task]", summary: "let several agents race, or show a race" },
   loop: { usage: '"command" <task>', summary: "repeat a task until a command succeeds" },
   check: { usage: "[command|off]", summary: "run a command after each turn; it must succeed" },

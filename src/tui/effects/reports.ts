@@ -1,7 +1,7 @@
 // Effects that show a text about the session or the setup: changed files and their writers, the next request, keys of vendors, MCP.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { pluralize } from "../../kit/text/cut-text.ts";
-import type { VendorAuth } from "../../protocol/api/api.ts";
+import type { McpServerInfo, VendorAuth } from "../../protocol/api/api.ts";
 import { messageOf } from "../../protocol/api/error.ts";
 import { notByBranchText, writersText } from "../../protocol/tree/branch-stats.ts";
 import { bad, faint, good, heading } from "../layout/styles.ts";
@@ -22,7 +22,7 @@ const reports: Record<Topic, (ctx: EffectContext) => Promise<BoxLine[]>> = {
   writers: writerLines,
   context: contextLines,
   login: async ({ api }) => loginLines(await api.auth.status()),
-  mcp: async () => [...mcpLines],
+  mcp: async ({ api }) => mcpLines(await api.mcp.list()),
 };
 
 /** A longer patch would not be read on a screen. */
@@ -32,7 +32,8 @@ async function diffLines(ctx: EffectContext): Promise<BoxLine[]> {
   const { files, otherFiles, patch } = await ctx.api.branch.files({ session: requireSession(ctx).id });
   const changes = files ?? [];
   const patchLines = stripAnsi(patch).trimEnd().split("\n");
-  const omitted = patchLines.length > maxPatchLines ? [`… ${patchLines.length - maxPatchLines} more lines; skein diff prints them`] : [];
+  const omitted =
+    patchLines.length > maxPatchLines ? [`… ${patchLines.length - maxPatchLines} more lines; skein export --whole prints them`] : [];
   const others = otherFiles.map((file) => styled(`  ${stripAnsi(file.path)}  (${stripAnsi(writersText(file))})`, faint));
   return [
     files === null ? "the files of this branch were not recorded" : `${pluralize(changes.length, "file")} changed by this session`,
@@ -100,12 +101,23 @@ function loginLines(vendors: readonly VendorAuth[]): BoxLine[] {
   ];
 }
 
-const mcpLines = [
-  "skein is an MCP server: other programs can use its agents, models and sessions.",
-  "",
-  "  skein mcp install claude     adds it to Claude Code",
-  "  skein mcp install <client>   claude-desktop, codex, gemini, opencode, cursor, zed",
-  "  skein mcp                    serves on stdin and stdout",
-  "",
-  "docs/MCP.md lists the tools.",
-];
+/** The servers of the native agent, and how other programs use skein. */
+function mcpLines(servers: readonly McpServerInfo[]): BoxLine[] {
+  const rows = servers.map(({ name, state, problem }) =>
+    styled(`  ${stripAnsi(name)}: ${stripAnsi(problem ?? (state === "ready" ? "enabled" : state))}`, state === "ready" ? good : {}),
+  );
+  return [
+    "The native agent uses the tools of these MCP servers:",
+    "",
+    ...(rows.length === 0 ? ["  none yet"] : rows),
+    "",
+    "  skein mcp add <name> -- <command>   adds one; or a URL without --",
+    "  skein mcp try <name>                starts one and lists its tools",
+    "",
+    "skein is also an MCP server: other programs can use its sessions.",
+    "",
+    "  skein mcp install claude            adds it to Claude Code",
+    "",
+    "docs/MCP-SERVERS.md and docs/MCP.md have the rest.",
+  ];
+}

@@ -26,7 +26,7 @@ const titles = {
   writers: "writers of the changed files (w: changes)",
   context: "what the model gets",
   login: "keys and sign-ins",
-  mcp: "skein for other programs",
+  mcp: "MCP servers",
   race: "race",
 };
 
