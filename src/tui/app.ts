@@ -39,9 +39,10 @@ export type ScreenOptions = Omit<
   /** The user named the policy, so it applies instead of that of the session's last turn. */
   isPolicyNamed?: boolean;
   onStop: (stop: () => void) => void;
-} & Pick<Terminal, "surface" | "setTitle">;
+} & Pick<Terminal, "surface" | "setTitle"> &
+  Partial<Pick<Terminal, "onListening">>;
 
-export type OpenScreenOptions = Omit<ScreenOptions, "bindings" | "surface" | "notify" | "setTitle" | "copy"> &
+export type OpenScreenOptions = Omit<ScreenOptions, "bindings" | "surface" | "notify" | "setTitle" | "copy" | "onListening"> &
   Pick<TerminalOptions, "env" | "isInline"> & { settings: Settings };
 
 /** Signals that end the screen, besides those that end every command. SIGHUP: the terminal was closed. */
@@ -135,6 +136,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   process.on("uncaughtException", end.reject);
   process.on("unhandledRejection", end.reject);
   options.onStop(end.resolve);
+  options.onListening?.();
   try {
     await showFirstSession(ctx, options);
     await end.promise;

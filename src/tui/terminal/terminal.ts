@@ -5,6 +5,7 @@ import type { Settings } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { canvasSurface } from "./canvas.ts";
+import { createEarlyKeys } from "./early-keys.ts";
 import { inlineSurface } from "../inline/surface.ts";
 import type { CreateSurface } from "./surface.ts";
 
@@ -12,6 +13,8 @@ export type TerminalOptions = { notify: Settings["notify"]; env: Record<string, 
 export type Terminal = {
   /** Reads keys. The surface decides whether it also paints. */
   renderer: CliRenderer;
+  /** Called when the screen listens for keys. Sends it those that were typed before. */
+  onListening: () => void;
   surface: CreateSurface;
   notify: (text: string) => void;
   setTitle: (title: string) => void;
@@ -27,8 +30,12 @@ const restoreTitle = "\x1b[23;0t";
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
   writeSync(1, saveTitle);
   const output = options.isInline ? null : new NativeSession(process.stdout);
+  const earlyKeys = createEarlyKeys((text) => process.stdin.emit("data", Buffer.from(text)));
   const renderer = await createRenderer(
-    output === null ? { bufferedOutput: "memory", useMouse: false } : { nativeSession: output },
+    {
+      ...(output === null ? { bufferedOutput: "memory", useMouse: false } : { nativeSession: output }),
+      prependInputHandlers: [earlyKeys.take],
+    },
     options.env,
   );
   const terminal = output === null ? inlineTerminal(renderer, options) : fullTerminal(renderer, output, options);
@@ -44,6 +51,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   return {
     ...terminal,
     renderer,
+    onListening: earlyKeys.release,
     async restore({ isGone }) {
       process.off("exit", restoreNow);
       renderer.destroy();
@@ -57,7 +65,7 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
   };
 }
 
-type TerminalOutput = Omit<Terminal, "renderer" | "restore">;
+type TerminalOutput = Omit<Terminal, "renderer" | "onListening" | "restore">;
 
 function fullTerminal(renderer: CliRenderer, output: NativeSession, { notify: method, env }: TerminalOptions): TerminalOutput {
   /** Nothing is written while another program has the terminal. */

@@ -124,3 +124,21 @@ test("a newcomer asks, stops, corrects, answers, goes back, forks, hands over, u
     await server.stop();
   }
 }, 120_000);
+
+test("text that is typed while the screen starts is in the prompt", async () => {
+  const server = startModelServer({ steps: [], final: "done" });
+  using skein = temporaryHome(vendorEnv(server.url));
+  try {
+    await using terminal = await openTerminal(skein, size);
+    for (const delay of [0, 20, 50, 80, 120, 160, 200]) {
+      await terminal.press(`skein --new ${model.join(" ")}`, "Enter");
+      await Bun.sleep(delay);
+      await terminal.press(`early ${delay}`);
+      await terminal.until(new RegExp(`\\n> early ${delay}\\n`));
+      await terminal.press("C-u", "C-d");
+      await terminal.until(/\$\s*$/);
+    }
+  } finally {
+    await server.stop();
+  }
+}, 120_000);
