@@ -137,6 +137,21 @@ test("events are shown even if the list of turns can't be read", async () => {
   });
 });
 
+test("a message to a turn that has just ended starts the next turn", async () => {
+  const ended = () => Promise.reject(new Fault("usage", "nothing runs in this session"));
+  const scripted = scriptedApi({ "turn.steer": ended });
+  await onScreen(scripted, "s-1", async ({ mockInput, frameWhere }) => {
+    await until(() => scripted.watchers() === 1);
+    scripted.emit("s-1", { type: "turn.started", turn: { parent: null, enforced: null } as Turn, session: session("s-1") });
+    await frameWhere((frame) => frame.includes("[waiting]"));
+    await mockInput.typeText("and now this");
+    mockInput.pressEnter();
+    await until(() => scripted.calls.some(({ method }) => method === "turn.start"));
+    pressQuit(mockInput);
+  });
+  expect(scripted.calls.find(({ method }) => method === "turn.start")?.params).toMatchObject({ session: "s-1", prompt: "and now this" });
+});
+
 test("a turn that can't start returns its message to the prompt", async () => {
   const busy = () => {
     const feed = createFeed();

@@ -34,7 +34,7 @@ export function send(state: State): UpdateResult {
   if (activity === null) return step({ ...sent, activity: "starting" }, { type: "start", prompt: text, images }, addToHistory);
   if (session === null) return step(withNotice(state, "the turn is starting; press Enter again"));
   if (images.length > 0) return step(withNotice(state, "a running turn takes only text; send the image with the next message"));
-  return step(sent, { type: "steer", session: session.id, text }, addToHistory);
+  return step(sent, { type: "steer", session: session.id, text, orStart: state.visit === null }, addToHistory);
 }
 
 function clearPrompt(state: State, text: string): State {

@@ -22,11 +22,12 @@ export const turnEffects: EffectHandlers<
     runTurn(ctx, { unsent, task: command }, (session) =>
       ctx.api.bash.execute({ session, command, timeoutMs: ctx.turn.timeoutMs, policy: ctx.turn.policy }),
     ),
-  /** A refused message returns to the prompt. */
-  steer: async (ctx, { session, text }) => {
+  /** A refused message returns to the prompt. If the turn has just ended, the message starts the next one. */
+  steer: async (ctx, { session, text, orStart }) => {
     try {
       await ctx.api.turn.steer({ session, text });
     } catch (error) {
+      if (orStart && ctx.session?.id === session && (await isIdle(ctx, session))) return startTurn(ctx, { prompt: text, images: [] });
       if (isConnectionLost(error)) void reconnect(ctx);
       ctx.send({ type: "refused", unsent: text, session, ...describeSendFailure(error) });
     }
@@ -79,6 +80,15 @@ export const turnEffects: EffectHandlers<
     await onReconnected(ctx, await ctx.connectHub({ start: true }));
   },
 };
+
+/** Whether no turn is open in the session. False if that can't be read. */
+async function isIdle({ api }: EffectContext, session: string): Promise<boolean> {
+  try {
+    return (await api.session.show({ session })).open === null;
+  } catch {
+    return false;
+  }
+}
 
 /** "watch": it does not become the project's current session. "branch": it continues the visible one, whose policy stays. */
 type Purpose = "work" | "watch" | "branch";

@@ -229,7 +229,8 @@ export type Effect =
   | { type: "add to history"; text: string }
   | { type: "attach"; path: string; text: string }
   | { type: "find files"; query: string }
-  | { type: "steer"; session: string; text: string }
+  /** With `orStart` the message starts a turn if the running one has ended meanwhile. */
+  | { type: "steer"; session: string; text: string; orStart: boolean }
   /** Withdraws a queued message and puts it into the prompt. */
   | { type: "take back"; session: string; input: string }
   | { type: "cancel"; session: string }

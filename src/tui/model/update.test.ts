@@ -30,7 +30,7 @@ describe("typing", () => {
   });
   test("a message during a turn is steered into it", () => {
     const running = { ...fresh, session, activity: "writing" };
-    expect(press(running, "x", "enter").effects[0]).toEqual({ type: "steer", session: "s-1", text: "x" });
+    expect(press(running, "x", "enter").effects[0]).toEqual({ type: "steer", session: "s-1", text: "x", orStart: true });
   });
   test("a refused message returns to the prompt", () => {
     const refused = apply(press(fresh, "h", "i", "enter").state, { type: "refused", unsent: "hi", text: "busy", hint: null });

@@ -83,6 +83,7 @@ describe("a session opened from the agents panel", () => {
       type: "steer",
       session: "subtask",
       text: "x",
+      orStart: false,
     });
     expect(press({ ...visiting, activity: "writing" }, "escape").effects).toEqual([home]);
     expect(apply(visiting, { type: "visited", visit: null }).visit).toBeNull();
