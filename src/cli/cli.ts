@@ -1,8 +1,9 @@
 // The entry of the command line: finds the command, parses its arguments, prints help and faults. Returns the exit code.
 // Words and flags that skein does not have are looked up in the tables of other programs' words before they are refused.
-import { parseArgs, UnknownFlagFault } from "./parse/args.ts";
+import { parseArgs, surplusHintOf, UnknownFlagFault } from "./parse/args.ts";
 import { isInteractive, type Args, type Command, type CommandContext } from "./parse/command.ts";
-import { findCommand, groupedCommands } from "./commands/index.ts";
+import { commandNames, findCommand, groupedCommands } from "./commands/index.ts";
+import { Fault } from "../protocol/api/error.ts";
 import { printFault } from "./print/print-fault.ts";
 
 export async function runCli(argv: string[], ctx: CommandContext): Promise<number> {
@@ -53,7 +54,12 @@ function isUnknownVerb({ verbs, positionals }: Command, [first]: readonly string
 async function runWithoutCommand(argv: string[], ctx: CommandContext): Promise<number> {
   const [run, { tuiFlags }] = await Promise.all([loadCommand("run"), import("./commands/tui/tui-flags.ts")]);
   const screenOnly = tuiFlags.filter((flag) => run.flags.every(({ name }) => name !== flag.name));
-  const { positionals, flags } = await readArgs({ ...run, flags: [...run.flags, ...screenOnly] }, argv, ctx);
+  const surplusHint = (words: readonly string[]) => (isCommandName(words[0]) ? commandFirst(words.join(" ")) : surplusHintOf(run, words));
+  const { positionals, flags } = await readArgs({ ...run, flags: [...run.flags, ...screenOnly], surplusHint }, argv, ctx);
+  const [word] = positionals;
+  // Only a habit: `git -C dir log`. As a task the word would be sent to a model.
+  if (isCommandName(word) && flags["print"] === undefined && !argv.includes("--"))
+    throw new Fault("usage", `"${word}" is a command`, { hint: `${commandFirst(word)}; to send it as a task: skein run ${word}` });
   const isOfScreen = (name: string) => tuiFlags.some((flag) => flag.name === name);
   if (isInteractive(ctx) && Object.keys(flags).every(isOfScreen)) {
     const tui = await loadCommand("tui");
@@ -63,6 +69,14 @@ async function runWithoutCommand(argv: string[], ctx: CommandContext): Promise<n
   // A switch of the screen has no meaning for a run, which draws nothing and starts a new session anyway.
   const ofRun = Object.entries(flags).filter(([name]) => !screenOnly.some((flag) => flag.name === name && flag.value === undefined));
   return run.run({ positionals, flags: Object.fromEntries(ofRun) }, ctx);
+}
+
+function isCommandName(word: string | undefined): word is string {
+  return word !== undefined && commandNames.includes(word);
+}
+
+function commandFirst(words: string): string {
+  return `a command stands before its flags: skein ${words} ...`;
 }
 
 async function loadCommand(name: "run" | "tui"): Promise<Command> {

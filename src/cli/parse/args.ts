@@ -153,11 +153,16 @@ function checkPositionals(command: Command, positionals: string[]): void {
   if (positionals.length < min) throw missingArguments(command, first);
   if (positionals.length > max) {
     const extra = positionals[max] as string;
-    const { surplusHint = usageLine(command) } = command;
     throw new Fault("usage", `unexpected argument "${extra}": ${command.name} takes ${max === 0 ? "no arguments" : `at most ${max}`}`, {
-      hint: typeof surplusHint === "string" ? surplusHint : surplusHint(positionals),
+      hint: surplusHintOf(command, positionals),
     });
   }
+}
+
+/** The hint for more arguments than the command takes. */
+export function surplusHintOf(command: Command, positionals: readonly string[]): string {
+  const { surplusHint = usageLine(command) } = command;
+  return typeof surplusHint === "string" ? surplusHint : surplusHint(positionals);
 }
 
 /** Names the arguments, and the command that lists their values. `first` is the first argument, if there is one. */

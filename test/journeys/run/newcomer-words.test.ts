@@ -155,6 +155,8 @@ const lines: Line[] = [
   ["pi --offline -p x", /SKEIN_OFFLINE=1/],
   ["pi @file.md explain", /skein '@file\.md explain'/],
   // git
+  ["git -C . list", /"list" is a command[^]*skein list \.\.\.[^]*skein run list/],
+  ["git -C . show abc", /a command stands before its flags: skein show abc/],
   ["git log", "logs"],
   ["git log --oneline", "logs"],
   ["git status", "ps"],
