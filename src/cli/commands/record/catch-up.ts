@@ -12,7 +12,7 @@ import { sessionReport } from "../report-command.ts";
 
 export const catchUp = sessionReport({
   name: "catch-up",
-  summary: "what was asked, done, changed, tested and left open in a session, in ten lines",
+  summary: "show in ten lines what a session asked, did, changed, tested and left open",
   usage: "[session] [--prose] [-m model] [--json]",
   positionals: { min: 0, max: 1 },
   flags: [
