@@ -1,5 +1,6 @@
-// Orders running turns for display: each turn below the turn that spawned its session.
+// Orders running turns for display, each turn below the turn that spawned its session, and names their tasks.
 import type { TurnInfo } from "../api/control.ts";
+import { passLabel } from "../loops/pass-label.ts";
 
 export type IndentedTurn = { row: TurnInfo; depth: number };
 
@@ -29,4 +30,14 @@ export function indentUnderParents(rows: readonly TurnInfo[]): IndentedTurn[] {
     ...(children.get(row) ?? []).flatMap((child) => walk(child, depth + 1)),
   ];
   return (children.get(undefined) ?? []).flatMap((row) => walk(row, 0));
+}
+
+/**
+ * The message of the turn. The session's task is that of its tree, which other branches share. A pass of a loop has a prompt
+ * of its own, so the loop's task is shown. A race is marked, because a narrow table has no agent.
+ */
+export function turnTask({ turn, prompt, session }: TurnInfo): string {
+  if (turn.loop !== undefined) return `${passLabel(turn.loop)}${turn.loop.task}`;
+  const task = prompt ?? session.task ?? "";
+  return turn.agent === "race" ? `race: ${task}` : task;
 }

@@ -1,5 +1,4 @@
 // Draws the agents panel: a table of turns with their tokens and cost, and the task of the chosen turn below it.
-import { passLabel } from "../../protocol/loops/pass-label.ts";
 import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
 import { formatElapsed } from "../../kit/text/duration.ts";
 import { pluralize, shortCount } from "../../kit/text/cut-text.ts";
@@ -7,7 +6,7 @@ import type { TurnInfo } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { stateText } from "../../protocol/limits/state-text.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
-import type { IndentedTurn } from "../../protocol/tree/turn-list.ts";
+import { turnTask, type IndentedTurn } from "../../protocol/tree/turn-list.ts";
 import { countedTokens, withSubSessions } from "../../protocol/tree/usage.ts";
 import { cellsOf, fit, plainLine, styled, wrapRuns, type Row } from "../layout/wrap.ts";
 import { bad, busy, faint, good, waiting } from "../layout/styles.ts";
@@ -73,7 +72,7 @@ const taskColumn: SizedColumn = {
   title: "TASK",
   dropOrder: 0,
   width: 4,
-  cell: (_, { row }) => plainLine(`${passLabel(row.turn.loop)}${row.session.task ?? ""}`, 300),
+  cell: (_, { row }) => plainLine(turnTask(row), 300),
 };
 const minTaskWidth = 20;
 
@@ -136,7 +135,7 @@ function previewOf(panel: AgentsPanel, columns: number): Row[] {
     styled(plainLine(origin.join(" · "), 400), faint),
     styled(used.join(" · "), faint),
     ...(turn.error === null ? [] : [styled(stripAnsi(turn.error.message), bad)]),
-    styled(stripAnsi((session.task ?? "").slice(0, 4000))),
+    styled(stripAnsi(turnTask(info).slice(0, 4000))),
   ];
   return lines.flatMap((run) => wrapRuns([run], columns));
 }

@@ -49,7 +49,7 @@ function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: 
   const nameWidth = isNarrow ? narrowNameColumns : nameColumns;
   const name = fit(plainLine(sessionLabel(session), nameWidth), nameWidth);
   const used = isNarrow ? "" : ago(panel.now - session.updatedAt).padEnd(usedColumns);
-  const summary: Row = hit === null ? [styled(plainLine(session.task ?? "", 300))] : snippetOf(hit);
+  const summary: Row = hit === null ? [styled(plainLine(session.latestPrompt ?? session.task ?? "", 300))] : snippetOf(hit);
   const project =
     panel.everywhere && homeProject(session) !== panel.project
       ? [styled(`${stripAnsi(homeProject(session)).split("/").at(-1) ?? ""}  `, frame)]

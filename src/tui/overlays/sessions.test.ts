@@ -42,6 +42,12 @@ describe("the sessions panel", () => {
     for (const columns of [44, 80, 120, 200])
       for (const rows of [8, 24, 60]) expect(badRows({ ...previewed, size: { columns, rows } })).toEqual([]);
   });
+  test("a session is shown by the message of its latest turn, because branches share the first one", () => {
+    const fork = sampleSession("fork", { task: "fix the build", latestPrompt: "now the docs", tip: "n9" });
+    const both = apply(opened.state, listed([ours, fork]));
+    expect(textOf(both)).toMatch(/ours +2 hours ago +fix the build +│\n│ {3}fork +2 hours ago +now the docs/);
+    expect(textOf(press(both, ...Array.from("docs")).state)).toMatch(/sessions: 1[^]*fork/);
+  });
   test("the time of last use and the task are separate columns, however long the time is", () => {
     const minutes = {
       ...listed(),

@@ -90,7 +90,9 @@ export function previewKey({ id, tip }: Session): string {
 export function sessionChoices({ sessions, filter, searchResult, withArchived }: SessionsPanel): SessionChoice[] {
   const query = filter.text.trim();
   const matches = wordFilter(query);
-  const listedSessions = (sessions ?? []).filter(({ name, task, id }) => matches(`${name ?? ""} ${task ?? ""} ${id}`));
+  const listedSessions = (sessions ?? []).filter(({ name, task, latestPrompt, id }) =>
+    matches(`${name ?? ""} ${task ?? ""} ${latestPrompt ?? ""} ${id}`),
+  );
   const choices = listedSessions.map((session): SessionChoice => ({ session, hit: null }));
   const listed = new Set(choices.map(({ session }) => session.id));
   const hits = query.length < minQueryLength ? [] : searchResult.hits;

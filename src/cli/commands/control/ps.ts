@@ -3,11 +3,10 @@ import { homeProject } from "../../../protocol/tree/turn.ts";
 import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatElapsed } from "../../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
-import { passLabel } from "../../../protocol/loops/pass-label.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { stateText } from "../../../protocol/limits/state-text.ts";
-import { indentUnderParents, type IndentedTurn } from "../../../protocol/tree/turn-list.ts";
+import { indentUnderParents, turnTask, type IndentedTurn } from "../../../protocol/tree/turn-list.ts";
 import { countedTokens, withSubSessions } from "../../../protocol/tree/usage.ts";
 import type { CommandContext } from "../../parse/command.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
@@ -68,17 +67,10 @@ function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: Comm
     { title: "TOKENS", align: "right", dropOrder: 3, cell: ({ row }) => shortCount(countedTokens(withSubSessions(row.turn).usage)) },
     { title: "COST", align: "right", dropOrder: 3, cell: ({ row }) => costText(withSubSessions(row.turn), { isTight: true }) },
     { title: "PROJECT", dropOrder: 7, cell: ({ row }) => shortPath(stripControls(homeProject(row.session)), home) },
-    { title: "TASK", dropOrder: 0, cell: ({ row }) => oneLine(stripControls(taskText(row)), 200) },
+    { title: "TASK", dropOrder: 0, cell: ({ row }) => oneLine(stripControls(turnTask(row)), 200) },
   ];
   const rows = indentUnderParents(turns);
   return itemTable(rows, fittingColumns(columns, rows, out.columns), { width: out.columns, paintTitle: style.dim });
-}
-
-/** A pass of a loop has a prompt of its own, so its task is shown instead. A race is marked, because a narrow table has no agent. */
-function taskText({ turn, prompt, session }: TurnInfo): string {
-  if (turn.loop !== undefined) return `${passLabel(turn.loop)}${turn.loop.task}`;
-  const task = prompt ?? session.task ?? "";
-  return turn.agent === "race" ? `race: ${task}` : task;
 }
 
 const paints = {

@@ -175,7 +175,8 @@ function SessionRow({ session }: { session: Session }) {
 }
 
 function titleOf(session: Session): string {
-  return showDirections(session.name ?? session.task?.trim().split("\n", 1)[0]?.slice(0, 160) ?? sessionLabel(session));
+  const words = session.latestPrompt ?? session.task;
+  return showDirections(session.name ?? words?.trim().split("\n", 1)[0]?.slice(0, 160) ?? sessionLabel(session));
 }
 
 function projectName(session: Session): string {
