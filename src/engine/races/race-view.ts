@@ -1,4 +1,5 @@
 // Builds the view of a race: what its session records, with the state, the files and the usage of each agent's session.
+import { isAbsolute } from "node:path";
 import { cutText } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { hasPassed, proposedRacer, type RacerRecord } from "../../protocol/race/race.ts";
@@ -113,6 +114,8 @@ async function stateOf({ store, found }: ViewParts, racer: RacerRecord, session:
 
 /** Reads the files once for each node of the branch: a diff starts a process. */
 async function filesOf({ deps, store, found, cache }: ViewParts, racer: RacerRecord, session: Session): Promise<FileChange[] | null> {
+  // The files of a race of the fleet are on its worker.
+  if (!isAbsolute(found.info.session.project)) return null;
   const at = `${session.tip}:${racer.ended !== null}`;
   const cached = cache.get(session.id);
   if (cached?.at === at) return cached.files;

@@ -1,5 +1,5 @@
 // The operations of the command line on the fleet: send and follow runs, workers, schedules.
-import type { Api } from "../../protocol/api/api.ts";
+import type { Api, TurnStartParams } from "../../protocol/api/api.ts";
 import type { CallerTrust } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { FleetCommands, FleetRunRequest, SentRun, WorkerOptions } from "../../protocol/fleet/fleet-commands.ts";
@@ -93,7 +93,7 @@ async function send(deps: FleetCommandDeps, request: FleetRunRequest): Promise<S
   const run = await submitRun(fleet.db, await fleet.boss(), {
     session: session.id,
     owner,
-    title: turn.prompt ?? session.task ?? "",
+    title: turn.prompt ?? titleOf(turn) ?? session.task ?? "",
     project,
     head,
     leftOut,
@@ -103,6 +103,12 @@ async function send(deps: FleetCommandDeps, request: FleetRunRequest): Promise<S
   });
   await fleet.db.raw(`notify ${runsChannel}`);
   return { run, leftOut: earlier === null ? leftOut : [], afterSeq, isContinued: earlier !== null };
+}
+
+/** The task of a turn without a prompt. */
+function titleOf({ race, team }: TurnStartParams): string | null {
+  if (race?.work === "run") return race.wish.task;
+  return team?.work === "run" ? team.wish.objective : null;
 }
 
 async function work(deps: FleetCommandDeps, { slots, labels, onReady, onStop, log }: WorkerOptions): Promise<void> {
@@ -127,6 +133,7 @@ async function work(deps: FleetCommandDeps, { slots, labels, onReady, onStop, lo
     },
     fireSchedules: () => fireSchedules({ db: fleet.db, boss, store, log }),
   });
+  fleet.whenReaped(() => worker.rescue());
   onStop(() => {
     isStopping = true;
     fleet.db.retryFor(10_000);

@@ -25,6 +25,7 @@ export type OpenFleetOptions = {
 export type Fleet = Awaited<ReturnType<typeof openFleet>>;
 
 export async function openFleet({ url, version, worker, address, turns, accept, warn }: OpenFleetOptions) {
+  let onReaped = (): void => {};
   const role = worker === null ? {} : { slots: worker.slots, labels: worker.labels };
   const store: PostgresStore = await openPostgresStore({
     url,
@@ -32,7 +33,7 @@ export async function openFleet({ url, version, worker, address, turns, accept, 
     // The turns of a worker pause while the server is away, and continue when it is back.
     ...(worker === null ? {} : { retryMs: 3_600_000 }),
     worker: { ...role, version, address },
-    heartbeat: heartbeatHooks(turns),
+    heartbeat: { ...heartbeatHooks(turns), onReaped: () => onReaped() },
   });
   const { db } = store;
   try {
@@ -49,6 +50,8 @@ export async function openFleet({ url, version, worker, address, turns, accept, 
     db,
     store,
     isWorker: worker !== null,
+    /** Calls the function when a heartbeat of this process has taken the sessions of a silent worker. */
+    whenReaped: (call: () => void): void => void (onReaped = call),
     boss: () => (boss ??= startBoss(db, { maintain: worker !== null, warn })),
     listen: openLine,
     connect: async (id: string, acceptFrames: AcceptConnection): Promise<Connection> => (await openLine()).connect(id, acceptFrames),

@@ -71,6 +71,11 @@ export class Checkpoints {
     return this.#latest.get(root)?.recorded ?? null;
   }
 
+  /** The state of the files in a directory here; null if they can't be recorded. */
+  current(project: string): Promise<string | null> {
+    return this.#options.files.snapshots.take(project);
+  }
+
   #queue(lease: Lease, project: string, tree: string): Promise<void> {
     const path = this.#options.paths.toShared(project);
     const root = rootOf(path);

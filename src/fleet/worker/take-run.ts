@@ -69,9 +69,30 @@ async function workOn(deps: TakeRunDeps, run: Run): Promise<Outcome> {
       await api.turn.kill({ session: run.session, force: false, mayContinue: true });
       if (await areFilesBehind(deps, run.session, root)) await api.turn.steer({ session: run.session, text: filesBehindText });
     }
-    return await takeTurns(deps, run, api);
+    const outcome = await takeTurns(deps, run, api);
+    if (outcome.kind === "ended") await storeFilesOfEnd(deps, { session: run.session, root, directory });
+    return outcome;
   } finally {
     await api.close("finish");
+  }
+}
+
+type RunFiles = { session: string; root: string; directory: string };
+
+/** The adopted work of a race is in no record of a turn. */
+async function storeFilesOfEnd({ store, checkpoints, log }: TakeRunDeps, { session, root, directory }: RunFiles): Promise<void> {
+  const tree = await checkpoints.current(directory);
+  if (tree === null || tree === checkpoints.recorded(root)) return;
+  try {
+    const lease = await store.acquire(session);
+    try {
+      await checkpoints.hooks().onEnd(lease, directory, tree);
+    } finally {
+      await store.release(lease);
+    }
+  } catch (error) {
+    // The turn has ended, and its own changes are stored. The session may be archived or in use again.
+    log(`the files after the end of session ${session} were not stored: ${messageOf(error)}`);
   }
 }
 

@@ -30,6 +30,8 @@ export const runsChannel = "skein_runs";
 export type RunningWorker = {
   /** Takes no new run. Resolves when the running ones have ended. */
   drain: () => Promise<void>;
+  /** Looks now for runs whose worker is gone. */
+  rescue: () => void;
   /** Also resolves when it was drained from elsewhere. */
   stopped: Promise<void>;
 };
@@ -37,7 +39,7 @@ export type RunningWorker = {
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const worker = new Worker(deps);
   await worker.start();
-  return { drain: () => worker.drain(), stopped: worker.stopped };
+  return { drain: () => worker.drain(), rescue: () => worker.rescue(), stopped: worker.stopped };
 }
 
 class Worker {
@@ -69,6 +71,11 @@ class Worker {
     this.#stopListening = await db.listen(runsChannel, wake);
     this.#timer = setInterval(wake, pollMs);
     wake();
+  }
+
+  rescue(): void {
+    this.#rescuedAt = -Infinity;
+    this.#wake();
   }
 
   async drain(): Promise<void> {

@@ -133,6 +133,35 @@ test("a session that is purged leaves no file, run or text of its own in the dat
   expect(dump).not.toContain("canary-of-the-purge");
 }, 180_000);
 
+test("a race and a team run on one worker, and their work comes back as commits", async () => {
+  const { person, second } = homes;
+  const worker = second.start(["worker", "start"]);
+  await model.setScript({ steps: [shell("echo raced > raced.txt")], final: "done" });
+  const agents = ["-a", "native:anthropic/claude-sonnet-4-5,native:openai/gpt-5.2"];
+  const refused = await person.run(["race", "write raced.txt", ...agents, "--fleet", "--check", "test -s raced.txt"]);
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("--adopt-first-passing")]);
+  const check = ["--check", "test -s raced.txt", "--adopt-first-passing"];
+  const race = await person.run(["race", "write raced.txt", ...agents, "--fleet", ...check, "--json"]);
+  expect([race.code, race.err]).toEqual([0, ""]);
+  const raced = race.json() as { session_id?: string; id?: string; adopted: unknown };
+  expect(raced.adopted).not.toBeNull();
+  const raceSession = (await status("--all")).runs[0]!.session;
+  const pulledRace = (await person.run(["fleet", "pull", raceSession, "--json"])).json();
+  expect(git(person.project, "show", `${String(pulledRace["commit"])}:raced.txt`)).toBe("raced\n");
+
+  await model.setScript({ steps: [shell("echo teamed > teamed.txt")], final: "done" });
+  const words = ["team", "run", "write teamed.txt", "--agents", "engineer", "-m", "anthropic/claude-sonnet-4-5", "--fleet"];
+  const merged = await person.run([...words, "--merge"]);
+  expect([merged.code, merged.err]).toEqual([2, expect.stringContaining("skein fleet pull")]);
+  const team = await person.run(words);
+  expect([team.code, team.err]).toEqual([0, expect.stringContaining("the team has finished")]);
+  const teamSession = (await status("--all")).runs[0]!.session;
+  const pulled = (await person.run(["fleet", "pull", teamSession, "--json"])).json();
+  expect(git(person.project, "show", `${String(pulled["commit"])}:teamed.txt`)).toBe("teamed\n");
+  worker.kill("SIGTERM");
+  await worker.exited;
+}, 180_000);
+
 test("no key of a worker or of a person is in the database", async () => {
   const dump = Bun.spawnSync(["/bin/sh", "-c", `/usr/lib/postgresql/*/bin/pg_dump ${homes.third.env["FLEET_URL"]}`]).stdout.toString();
   expect(dump).toContain("make some files");
@@ -153,6 +182,8 @@ test("wrong use is refused in one line that says what to type", async () => {
     [["fleet", "cap", "many"], 2, "skein fleet cap 3"],
     [["fleet", "schedule", "nightly", "soon", "do it"], 2, "five fields"],
     [["fleet", "setup", "--all"], 2, "takes no --all"],
+    [["team", "run", "x", "--agents", "engineer", "--fleet", "--workspace", "worktree"], 2, "no git history"],
+    [["race", "x", "-a", "native,native", "--fleet", "--check", "true", "--session", "s"], 2, "exclude each other"],
   ];
   for (const [args, code, text] of refusals) {
     const refused = await person.run(args);

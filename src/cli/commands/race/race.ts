@@ -6,6 +6,7 @@ import { runFlags } from "../run/run-flags.ts";
 const limitFlags = ["policy", "sandbox", "net", "allow-write", "max-steps", "max-budget-usd", "max-tokens", "timeout", "trust", "no-trust"];
 const followFlags = ["json", "output-format", "no-table", "detach"];
 const checkFlags = ["no-check", "check-timeout"];
+const fleetFlagNames = ["fleet", "needs", "priority"];
 const startFlags = [
   ...checkFlags,
   "agent",
@@ -54,7 +55,7 @@ const verbs: Record<string, Verb> = {
 
 const start: Verb = {
   positionals: 1,
-  flags: [...startFlags, ...limitFlags, ...followFlags],
+  flags: [...startFlags, ...limitFlags, ...followFlags, ...fleetFlagNames],
   load: async () => (await import("./run-race.ts")).startRace,
 };
 
@@ -63,7 +64,10 @@ export const race: Command = {
   summary: "give one task to several agents at once, compare, and adopt one",
   usage: '"task" -a agents [flags] | <verb> [race|session]',
   positionals: { min: 0, max: 2 },
-  flags: [...raceFlags, ...runFlags.filter(({ name }) => [...checkFlags, ...limitFlags, ...followFlags, "cd"].includes(name))],
+  flags: [
+    ...raceFlags,
+    ...runFlags.filter(({ name }) => [...checkFlags, ...limitFlags, ...followFlags, ...fleetFlagNames, "cd"].includes(name)),
+  ],
   notes: `Verbs: show [race], list, adopt <session>, resume [race].
 
 Each agent starts from the same node and works in its own git worktree, so the

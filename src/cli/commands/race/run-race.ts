@@ -12,6 +12,7 @@ import type { Args, CommandContext } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";
 import { jsonText } from "../../print/json.ts";
 import { printerFor, type OutputFormat, type Printer } from "../../print/printer.ts";
+import { fleetRequest, printSent, sendToFleet } from "../fleet/send-run.ts";
 import { connectHubFor, detachTurn } from "../run/detach.ts";
 import { buildTurn, readFlags } from "../run/run.ts";
 import { explainBusyRace, findRace } from "./find-race.ts";
@@ -26,10 +27,15 @@ export async function startRace(args: Args, ctx: CommandContext): Promise<number
   if (role !== undefined) await localApi.roles.find({ name: role.name, directory });
   const wish = { ...(await readRequest(args, ctx)), check, checkTimeoutMs, role: role?.name ?? null };
   const turn = { ...options, check: null, checkTimeoutMs, race: { work: "run", wish } satisfies RaceTask };
-  await localApi.turn.check({ ...turn, agent: wish.contestants[0]!.agent, isNew: true, directory });
-  const api = flags.on("detach") ? await connectHubFor(ctx, overrides) : localApi;
+  if (flags.on("fleet")) refuseWithoutAdoption(args);
+  else await localApi.turn.check({ ...turn, agent: wish.contestants[0]!.agent, isNew: true, directory });
+  const api = flags.on("fleet")
+    ? await ctx.api({ ...overrides, store: "fleet" })
+    : flags.on("detach")
+      ? await connectHubFor(ctx, overrides)
+      : localApi;
   const session = await openRace(api, args, { directory, toolLevel: turn.toolLevel, agent: wish.contestants[0]!.agent });
-  return takeRaceTurn({ api, session, args, ctx, format: flags.format }, turn);
+  return takeRaceTurn({ api, session, args, ctx, format: flags.format, directory }, turn);
 }
 
 export async function resumeRace(args: Args, ctx: CommandContext): Promise<number> {
@@ -42,6 +48,16 @@ export async function resumeRace(args: Args, ctx: CommandContext): Promise<numbe
   const turn = { ...buildTurn(flags, await localApi.config.values(), ctx), race: { work: "resume" } satisfies RaceTask };
   const api = flags.on("detach") ? await connectHubFor(ctx, { cwd: session.directory }) : localApi;
   return takeRaceTurn({ api, session, args, ctx, format: flags.format }, turn);
+}
+
+/** The worktrees of the agents stay on the worker. Only adopted work is in its files, which can be pulled. */
+function refuseWithoutAdoption(args: Args): void {
+  const other = ["session", "node"].find((name) => args.flags[name] !== undefined);
+  if (other !== undefined) throw new Fault("usage", `--fleet and --${other} exclude each other`);
+  if (args.flags["adopt-first-passing"] !== true)
+    throw new Fault("usage", "race --fleet needs --adopt-first-passing: the worktrees of the agents stay on the worker", {
+      hint: 'skein race "task" -a claude,codex --fleet --check "npm test" --adopt-first-passing',
+    });
 }
 
 /** --agent and --model are lists here. The turn of the race itself has neither. */
@@ -93,16 +109,22 @@ async function openRace(api: Api, args: Args, { directory, toolLevel, agent }: N
   return api.session.open({ ...open, ...named });
 }
 
-type RaceCommand = { api: Api; session: Session; args: Args; ctx: CommandContext; format: OutputFormat };
+/** `directory` is that of a race that is sent to the fleet. */
+type RaceCommand = { api: Api; session: Session; args: Args; ctx: CommandContext; format: OutputFormat; directory?: string };
 
 async function takeRaceTurn(command: RaceCommand, turn: Omit<TurnStartParams, "session" | "prompt">): Promise<number> {
   const { api, session, args, ctx, format } = command;
-  const events = api.turn.start({ ...turn, session: session.id, prompt: null });
+  const request = { ...turn, session: session.id, prompt: null };
+  const sent = args.flags["fleet"]
+    ? await sendToFleet(ctx, fleetRequest(args.flags, ctx, { session, directory: command.directory ?? ctx.cwd, turn: request }))
+    : null;
+  if (sent !== null && args.flags["detach"]) return printSent(ctx, { run: sent.run, session: session.id, api, isJson: format === "json" });
+  const events = sent === null ? api.turn.start(request) : sent.fleet.follow(session.id, sent.afterSeq);
   if (args.flags["detach"]) return explainBusyRace(session, detachTurn(events, api, ctx, format));
   let stopSignal: "SIGINT" | "SIGTERM" | null = null;
   ctx.onStop((signal) => {
     stopSignal = signal;
-    void api.turn.cancel({ session: session.id });
+    void (sent === null ? api.turn.cancel({ session: session.id }) : sent.fleet.stop(session.id));
   });
   const result = await explainBusyRace(session, follow(command, events));
   const view = await api.race.show({ session: session.id });

@@ -7,6 +7,7 @@ import { teamFlags } from "./team-flags.ts";
 
 const followFlags = ["json", "output-format", "no-board", "merge", "detach"];
 const limitFlags = ["policy", "sandbox", "net", "max-budget-usd", "max-tokens", "timeout"];
+const fleetFlagNames = ["fleet", "needs", "priority"];
 const turnFlags = ["model", "agent", "cd", "trust", "no-trust", ...limitFlags];
 
 type Verb = { positionals: number; flags: readonly string[]; load: () => Promise<(args: Args, ctx: CommandContext) => Promise<number>> };
@@ -14,7 +15,7 @@ type Verb = { positionals: number; flags: readonly string[]; load: () => Promise
 const verbs: Record<string, Verb> = {
   run: {
     positionals: 2,
-    flags: ["name", ...teamFlags.map(({ name }) => name), ...turnFlags, ...followFlags],
+    flags: ["name", ...teamFlags.map(({ name }) => name), ...turnFlags, ...followFlags, ...fleetFlagNames],
     load: async () => (await import("./run-team.ts")).runTeam,
   },
   status: { positionals: 2, flags: ["messages", "json"], load: async () => (await import("./team-status.ts")).showTeam },
@@ -72,7 +73,7 @@ export const team: Command = {
     { name: "dry-run", summary: "with merge and clean: only show what would happen" },
     { name: "older-than", value: "time", summary: "with clean: teams that were idle that long (default 7d)" },
     { name: "force", summary: "with clean: also delete unmerged work; with stop: kill its process" },
-    ...runFlags.filter(({ name }) => [...turnFlags, ...followFlags].includes(name)),
+    ...runFlags.filter(({ name }) => [...turnFlags, ...followFlags, ...fleetFlagNames].includes(name)),
   ],
   notes: `Verbs: run, status, list, message, stop, resume, merge, clean, list-roles.
 
