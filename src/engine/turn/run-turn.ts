@@ -214,7 +214,8 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
 /** Creates the turn's gate. It pauses with the parent's gate, and opens for good when the turn is stopped. */
 function createGate(parent: PauseGate | null, deadline: RunningTurn["deadline"]): { gate: PauseGate; disconnect: () => void } {
   const gate = new PauseGate();
-  deadline.signal.addEventListener("abort", () => gate.release());
+  // Last: a paused process then gets its signal before it resumes, and changes nothing more.
+  deadline.signal.addEventListener("abort", () => queueMicrotask(() => gate.release()));
   const pauseWith = (holder: PauseGate): Promise<void> => {
     gate.pause(holder);
     return gate.whenStopped();

@@ -1,6 +1,6 @@
 // Running turns as other terminals see them: listed, watched from any moment on, sent messages, detached and stopped.
 import { describe, expect, test } from "bun:test";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript, type Script } from "../../../src/scripted-model/script.ts";
@@ -57,6 +57,19 @@ test("a running turn can be listed, watched and stopped from another terminal, a
     expect((await skein.run(["ps"])).out).toBe("nothing is running (--all lists ended turns)\n");
     expect((await skein.run(["ps", "--all"])).out).toMatch(/long +cancelled /);
     expect(watching.printed.filter(isDurable)).toEqual(run.printed.filter((printed) => isDurable(printed) && printed.type !== "result"));
+  });
+});
+
+test("the command of a paused turn that is killed writes nothing more", async () => {
+  await runJourney(shellScript(["echo begun; while :; do date >> ticks; sleep 0.01; done"]), async ({ skein }) => {
+    const run = readEvents(skein.start(["run", "write", "--session", "writer", ...model, ...events]));
+    await run.until(isToolOutput);
+    expect((await skein.run(["pause", "writer"])).code).toBe(0);
+    const size = statSync(join(skein.project, "ticks")).size;
+    expect((await skein.run(["kill", "writer"])).code).toBe(0);
+    await run.ended;
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
+    expect(statSync(join(skein.project, "ticks")).size).toBe(size);
   });
 });
 
