@@ -67,7 +67,7 @@ async function workOn(deps: TakeRunDeps, run: Run): Promise<Outcome> {
     // Taking the lease records the end of the killed worker's turn, and leaves a turn that continues it.
     if ((await store.openTurns(run.session)).length > 0) {
       await api.turn.kill({ session: run.session, force: false, mayContinue: true });
-      if (await areFilesBehind(deps, run.session, root)) await api.turn.steer({ session: run.session, text: filesBehindText });
+      if (await areFilesBehind(deps, run.session, root)) await queueForNextTurn(store, run.session, filesBehindText);
     }
     const outcome = await takeTurns(deps, run, api);
     if (outcome.kind === "ended") await storeFilesOfEnd(deps, { session: run.session, root, directory });
@@ -98,6 +98,16 @@ async function storeFilesOfEnd({ store, checkpoints, log }: TakeRunDeps, { sessi
 
 const filesBehindText =
   "[skein: another machine continues here. The files are those of the last stored checkpoint. Changes of your latest calls are missing: look at the files before you go on.]";
+
+/** The turn that continues gets the message at its first step. */
+async function queueForNextTurn(store: Store, session: string, text: string): Promise<void> {
+  const lease = await store.acquire(session);
+  try {
+    await store.queueInput(lease, text);
+  } finally {
+    await store.release(lease);
+  }
+}
 
 /** Whether the conversation has calls whose changes the worker that was killed could not store any more. */
 async function areFilesBehind({ store, checkpoints }: TakeRunDeps, session: string, root: string): Promise<boolean> {

@@ -110,6 +110,32 @@ test("a run survives the death of its worker, is watched from a third machine an
   expect((await status()).workers.filter(({ slots }) => slots === 1)).toEqual([]);
 }, 180_000);
 
+test("a run whose last changes were not stored continues, and the model is warned that they are missing", async () => {
+  const { person, first, second } = homes;
+  const wait = "touch begun; while [ ! -e stop ]; do sleep 0.2; done";
+  await model.clear();
+  await model.setScript({ steps: [shell("echo one > one.txt"), shell(wait), shell("ls")], final: "all done" });
+  const killed = first.start(["worker", "start"]);
+  const words = ["run", "--fleet", "--detach", "make files", "-m", "anthropic/claude-sonnet-4-5", "--json"];
+  const session = String((await person.run(words)).json()["session_id"]);
+  const begun = join(first.env["SKEIN_HOME"]!, "data-workspaces", session, "begun");
+  await waitUntil("the second command starts", async () => existsSync(begun));
+  killed.kill("SIGKILL");
+  await killed.exited;
+  await using sql = server.connect("d1");
+  await sql.unsafe("delete from skein.packs where session = $1 and n > 1", [session]);
+  await model.setScript({ steps: [], final: "all done" });
+  const other = second.start(["worker", "start"]);
+  const isOver = async () =>
+    (await status("--all")).runs.some((run) => run.session === session && !["waiting", "running"].includes(run.state));
+  await waitUntil("the run ends", isOver);
+  const run = (await status("--all")).runs.find((entry) => entry.session === session);
+  expect(run).toMatchObject({ state: "done", attempts: 2, why: null });
+  expect(JSON.stringify((await model.requests()).at(-1))).toContain("Changes of your latest calls are missing");
+  other.kill("SIGTERM");
+  await other.exited;
+}, 180_000);
+
 test("a session that is purged leaves no file, run or text of its own in the database", async () => {
   const { person, third } = homes;
   await model.setScript({ steps: [shell("echo canary-of-the-purge > purged.txt")], final: "done" });
