@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { countFiles } from "../src/files/project/count-files.ts";
 import { plainGit } from "../src/files/fixtures/plain-git.ts";
 import { listFiles } from "../src/files/project/list-files.ts";
+import { watchEventLoop } from "./timing.ts";
 
 const rounds = 3;
 const root = mkdtempSync(join(tmpdir(), "skein-bench-count-"));
@@ -60,19 +61,4 @@ function createProject(files: number, lines: number): string {
   }
   Bun.spawnSync(["git", "init", "-q"], { cwd: project });
   return project;
-}
-
-function watchEventLoop(): { stop: () => number } {
-  let longest = 0;
-  let last = performance.now();
-  const timer = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last - 1);
-    last = performance.now();
-  }, 1);
-  return {
-    stop() {
-      clearInterval(timer);
-      return longest;
-    },
-  };
 }

@@ -4,9 +4,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAppContext } from "../src/app/app-context.ts";
 import { createExecutors } from "../src/app/executors/executors.ts";
-import { createProcessContext } from "../src/app/process-context.ts";
 import { createFileRecorder } from "../src/engine/record/file-recorder.ts";
 import { createSnapshots } from "../src/files/snapshots/snapshots.ts";
 import { systemClock } from "../src/kit/flow/clock.ts";
@@ -14,6 +12,7 @@ import type { CallFiles } from "../src/protocol/tree/file-changes.ts";
 import type { Node } from "../src/protocol/tree/node.ts";
 import { shellScript } from "../src/scripted-model/script.ts";
 import { startRemoteModelServer } from "../test/support/model-server-control.ts";
+import { benchContext } from "./bench-context.ts";
 import { buildSkein, earlierBuild, type Contender } from "./contenders.ts";
 import { measure, openBenchSite, type BenchSite, type Scenario } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";
@@ -92,7 +91,7 @@ async function measureRuns(contenders: Contender[]): Promise<string[]> {
 async function measureWaits(files: number, answerMs: number): Promise<string> {
   const project = join(root, `project-${files}-${answerMs}`);
   fillProject(project, files);
-  const executors = createExecutors(await benchContext());
+  const executors = createExecutors(benchContext(root, skein.command("").slice(0, 1)));
   const snapshots = createSnapshots({
     root: join(root, "data", "files"),
     git: executors.git,
@@ -147,18 +146,6 @@ function fillProject(project: string, files: number): void {
     writeFileSync(join(directory, `f${n}.ts`), `export const value${n} = ${n};\n`.repeat(20));
   }
   writeFileSync(join(project, ".gitignore"), "node_modules\n");
-}
-
-async function benchContext() {
-  const env = { PATH: "/usr/bin:/bin", HOME: join(root, "home"), SKEIN_HOME: join(root, "skein"), TMPDIR: join(root, "tmp") };
-  const processContext = createProcessContext({
-    startedAt: Date.now(),
-    enclosingSession: () => null,
-    address: () => null,
-    connect: () => Promise.reject(new Error("no other process")),
-  });
-  const options = { ephemeral: false, trust: false, lenient: false, version: "bench", warn: console.error };
-  return createAppContext({ env, cwd: root, startedIn: root, ...options, selfCommand: skein.command("").slice(0, 1), processContext });
 }
 
 function median(times: number[]): number {

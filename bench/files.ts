@@ -3,19 +3,19 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAppContext } from "../src/app/app-context.ts";
 import { createExecutors } from "../src/app/executors/executors.ts";
-import { createProcessContext } from "../src/app/process-context.ts";
 import { plainGit } from "../src/files/fixtures/plain-git.ts";
 import type { GitRunner } from "../src/files/git.ts";
 import { createSnapshots } from "../src/files/snapshots/snapshots.ts";
+import { benchContext } from "./bench-context.ts";
 import { buildSkein } from "./contenders.ts";
+import { watchEventLoop } from "./timing.ts";
 
 const rounds = 9;
 const root = mkdtempSync(join(tmpdir(), "skein-bench-files-"));
 process.on("exit", () => rmSync(root, { recursive: true, force: true }));
 
-const executors = createExecutors(await benchContext());
+const executors = createExecutors(benchContext(root, (await buildSkein()).command("").slice(0, 1)));
 const rows: string[] = [];
 for (const files of [100, 5_000, 50_000])
   for (const [name, git] of Object.entries({ sandbox: executors.git, plain: plainGit })) rows.push(await measure(files, name, git));
@@ -30,20 +30,6 @@ ${rows.join("\n")}
 `;
 console.log(report);
 if (!process.argv.includes("--quick")) await Bun.write(join(import.meta.dir, "FILES.md"), report);
-
-async function benchContext() {
-  const skein = await buildSkein();
-  const env = { PATH: "/usr/bin:/bin", HOME: join(root, "home"), SKEIN_HOME: join(root, "skein"), TMPDIR: join(root, "tmp") };
-  const processContext = createProcessContext({
-    startedAt: Date.now(),
-    enclosingSession: () => null,
-    address: () => null,
-    connect: () => Promise.reject(new Error("no other process")),
-  });
-  const directory = { cwd: root, startedIn: root };
-  const options = { ephemeral: false, trust: false, lenient: false, version: "bench", warn: console.error };
-  return createAppContext({ env, ...directory, ...options, selfCommand: skein.command("").slice(0, 1), processContext });
-}
 
 async function measure(files: number, name: string, git: GitRunner): Promise<string> {
   const project = createProject(`${name}-${files}`, files);
@@ -77,21 +63,6 @@ function createProject(name: string, files: number): string {
     writeFileSync(join(directory, `f${n}.ts`), `export const value${n} = ${n};\n`.repeat(20));
   }
   return project;
-}
-
-function watchEventLoop(): { stop: () => number } {
-  let longest = 0;
-  let last = performance.now();
-  const timer = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last);
-    last = performance.now();
-  }, 1);
-  return {
-    stop() {
-      clearInterval(timer);
-      return longest;
-    },
-  };
 }
 
 async function timed(act: () => Promise<unknown>): Promise<number> {

@@ -12,6 +12,7 @@ import { fleetDatabase } from "../test/support/fleet-database.ts";
 import { startPostgres } from "../test/support/temporary-postgres.ts";
 import { copyStore } from "./fleet-data.ts";
 import { commonWord, createStore, longSession, rareWord, twoWords } from "./store-data.ts";
+import { times } from "./timing.ts";
 
 const report = join(import.meta.dir, "FLEET.md");
 const nodesFlag = process.argv.indexOf("--nodes");
@@ -98,16 +99,6 @@ async function measureAt(url: string, port: number, roundTripMs: number): Promis
   } finally {
     proxy.stop();
   }
-}
-
-async function times(count: number, act: () => Promise<unknown>): Promise<number[]> {
-  const durations: number[] = [];
-  for (let run = 0; run < count; run += 1) {
-    const start = performance.now();
-    await act();
-    durations.push(performance.now() - start);
-  }
-  return durations;
 }
 
 const marker = "\n## Workers";

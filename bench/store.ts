@@ -8,6 +8,7 @@ import { openStore } from "../src/store/sqlite/sqlite-store.ts";
 import type { Store } from "../src/store/store.ts";
 import { buildSkein } from "./contenders.ts";
 import { commonWord, longSession, createStore, rareWord, twoWords } from "./store-data.ts";
+import { times } from "./timing.ts";
 
 const home = join(import.meta.dir, "data", "tree");
 const path = join(home, "data", "skein.db");
@@ -80,16 +81,6 @@ async function measureProgram(): Promise<Row[]> {
     else console.error(`skipped: ${what}`);
   }
   return rows;
-}
-
-async function times(count: number, act: () => Promise<unknown>): Promise<number[]> {
-  const durations: number[] = [];
-  for (let run = 0; run < count; run += 1) {
-    const start = performance.now();
-    await act();
-    durations.push(performance.now() - start);
-  }
-  return durations;
 }
 
 function describe(inside: Row[], outside: Row[]): string {
