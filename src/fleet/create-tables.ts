@@ -11,7 +11,7 @@ export async function createTables(url: string): Promise<FleetSetup> {
   try {
     const steps = [...(await migrate(db, "store", storeMigrations)), ...(await migrate(db, "fleet", fleetMigrations))];
     await setUpQueue(db);
-    return { database: db.place, steps };
+    return { database: db.address, steps };
   } finally {
     await db.close();
   }

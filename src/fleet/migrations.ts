@@ -1,4 +1,6 @@
 // The fleet's own tables, beside those of the store. A step is never changed once it has been released; new ones follow.
+// In `runs`, `most` is the largest number of attempts, `why` the reason of the state for people, and `dead` the state of a failed
+// run that no worker takes again. In `caps`, `most` is the largest number of an owner's runs at a time.
 import type { Migration } from "../store/postgres/schema/migrate.ts";
 
 export const fleetMigrations: Migration[] = [

@@ -79,7 +79,7 @@ async function hasCommit(repository: ShadowRepository, id: string): Promise<bool
   return (await runGit(repository, ["cat-file", "--batch-check=%(objecttype)"], { stdin })).toString().trim() === "commit";
 }
 
-/** The files that did not travel stay as they were in the commit. */
+/** The stored versions of files that were too large for a pack. They stay as they were in the commit. */
 async function versionsAt(repository: ShadowRepository, commit: string, paths: readonly string[]): Promise<Map<string, string>> {
   if (paths.length === 0) return new Map();
   const lines = splitAtNul(await runGit(repository, ["ls-tree", "-r", "-z", commit, "--", ...paths]));

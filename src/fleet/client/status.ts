@@ -11,7 +11,7 @@ export async function fleetStatus(db: PgDb, { all }: { all: boolean }): Promise<
     db.rows<{ owner: string; most: number }>("select owner, most from skein.caps order by owner"),
   ]);
   const machines = new Map(workers.map(({ id, machine }) => [id, machine]));
-  return { database: db.place, workers, runs: runs.map((run) => toFleetRun(run, machines)), caps };
+  return { database: db.address, workers, runs: runs.map((run) => toFleetRun(run, machines)), caps };
 }
 
 type WorkerRow = Omit<FleetWorker, "labels" | "running" | "isDraining" | "seenMsAgo" | "startedAt"> & {
@@ -39,7 +39,7 @@ async function listWorkers(db: PgDb): Promise<FleetWorker[]> {
 }
 
 function toFleetRun(
-  { queue, job: _, most: _most, head: _head, leftOut: _left, worker, ...run }: Run,
+  { queue, job: _, maxAttempts: _max, head: _head, leftOut: _left, worker, ...run }: Run,
   machines: Map<string, string>,
 ): FleetRun {
   return { ...run, needs: labelOf(queue), machine: worker === null ? null : (machines.get(worker) ?? null) };

@@ -38,7 +38,7 @@ export class Checkpoints {
     };
   }
 
-  /** Stores the files of a project for a session that is about to be sent. Returns the paths that can't travel. */
+  /** Stores the files of a project for a session that is about to be sent. Returns the paths that are too large for a pack. */
   async send(root: string, project: string, tree: string): Promise<string[]> {
     const shadow = this.#shadow(project);
     const pack = await createFilePack(shadow, { tree, base: null, message: "files as sent" });
@@ -139,7 +139,7 @@ export async function readPacks(db: PgDb, root: string, from = 1): Promise<PackR
   return rows;
 }
 
-/** Receives the packs that this machine does not have yet. Throws if a pack says another state of the files than its commit has. */
+/** Receives the packs that this machine does not have yet. Throws if a pack names another tree than its commit has. */
 export async function fetchPacks(db: PgDb, shadow: ShadowRepository, root: string, packs: readonly PackRow[]): Promise<void> {
   for (const pack of packs) {
     const stored = existsSync(join(shadow.dir, "HEAD"))
@@ -147,7 +147,7 @@ export async function fetchPacks(db: PgDb, shadow: ShadowRepository, root: strin
       : null;
     if (stored?.code === 0) {
       if (stored.out.toString().trim() !== pack.tree)
-        throw new Fault("file-unreadable", `pack ${pack.n} of session ${root} says another state of the files than its commit has`);
+        throw new Fault("file-unreadable", `pack ${pack.n} of session ${root} names another tree than its commit has`);
       continue;
     }
     const bytes = await db.bytes("select bytes from skein.packs where session = $1::text and n = $2::int", root, pack.n);

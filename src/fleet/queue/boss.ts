@@ -32,7 +32,7 @@ export async function startBoss(db: PgDb, { migrate = false, maintain = false, w
   return boss;
 }
 
-/** For the statements of one transaction. */
+/** Runs the statements of pg-boss on these connections, or in this transaction. */
 export function bossDb(sql: Bun.SQL | Bun.TransactionSQL): Db {
   return fromBunSql(sql);
 }

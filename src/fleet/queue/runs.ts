@@ -20,7 +20,7 @@ export type Run = {
   priority: number;
   state: RunState;
   attempts: number;
-  most: number;
+  maxAttempts: number;
   worker: string | null;
   why: string | null;
   head: string | null;
@@ -37,10 +37,10 @@ export type NewRun = Pick<Run, "session" | "owner" | "title" | "project" | "head
   startAfter: Date | null;
 };
 
-/** A run is tried on this many workers. Then it is dead: it probably ends each of them. */
-const mostAttempts = 3;
+/** After this many workers have ended during a run, its state is `dead`: the run probably ends each of them. */
+const maxAttempts = 3;
 
-const columns = `id, session, owner, title, project, queue, job, priority, state, attempts, most, worker, why, head,
+const columns = `id, session, owner, title, project, queue, job, priority, state, attempts, most as "maxAttempts", worker, why, head,
   left_out as "leftOut", (extract(epoch from submitted_at) * 1000)::float8 as "submittedAt", (extract(epoch from started_at) * 1000)::float8 as "startedAt"`;
 
 type Row = Omit<Run, "leftOut"> & { leftOut: string };
@@ -68,7 +68,7 @@ export async function submitRun(db: PgDb, boss: PgBoss, run: NewRun): Promise<st
         queue,
         job,
         priority,
-        mostAttempts,
+        maxAttempts,
         run.head,
         JSON.stringify(run.leftOut),
         protocolVersion,
@@ -163,7 +163,7 @@ async function ownersAtCap(tx: Bun.TransactionSQL): Promise<string[]> {
   return rows.map(({ owner }) => owner);
 }
 
-/** `why` is a line for people about a run that did not end well. */
+/** `why` is the reason of a failure, as a line for people. Null if the run succeeded. */
 export async function finishRun(
   db: PgDb,
   boss: PgBoss,
@@ -227,7 +227,7 @@ export async function rescueRuns(db: PgDb, boss: PgBoss, own: OwnRuns): Promise<
     const rows = (await tx.unsafe(`${lostRuns} for update of r skip locked`, params)) as Row[];
     const rescued: Rescued[] = [];
     for (const run of rows.map(fromRow)) {
-      const isDead = run.attempts >= run.most;
+      const isDead = run.attempts >= run.maxAttempts;
       const isForgotten = run.worker === own.worker;
       if (isDead) {
         const why = `${run.attempts} workers ended while they worked on it`;

@@ -12,7 +12,7 @@ type FrameConnectionOptions = {
   accept: AcceptConnection;
 };
 
-/** Frames of this time travel together: a streaming answer is a row each 100 ms, not one for each word. */
+/** Frames of this time are sent in one row: a streaming answer is a row each 100 ms, not one for each word. */
 const collectMs = 100;
 /** The sender of a feed waits while more than this is collected. */
 const fullAtLength = 256 << 10;

@@ -1,5 +1,6 @@
-// Self-fencing: a process that has not been heard by the database for almost as long as it takes to be replaced pauses all its
-// turns. No request leaves and every process of theirs is frozen. When a heartbeat is answered again, those that are still its own continue.
+// Self-fencing: a process pauses all its turns shortly before other workers may take them over, if the database has answered no
+// heartbeat. No request leaves, and all their processes are frozen. After the next answered heartbeat the turns continue that
+// this process still owns.
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { HeartbeatHooks } from "../../store/postgres/leases/worker.ts";
 

@@ -20,7 +20,7 @@ export type WorkerDeps = {
   log: (line: string) => void;
 };
 
-/** The truth; a notification only makes a start faster. */
+/** Workers find runs by polling. A notification only makes the start faster. */
 const pollMs = 1_000;
 const rescueEveryMs = 2_000;
 

@@ -41,12 +41,12 @@ const serverLimits = {
 };
 
 export class PgDb {
-  /** The database for messages. */
-  readonly place: string;
+  /** Host, port and name of the database, for messages. */
+  readonly address: string;
   readonly #inner: Inner;
 
-  private constructor(place: string, inner: Inner) {
-    this.place = place;
+  private constructor(address: string, inner: Inner) {
+    this.address = address;
     this.#inner = inner;
   }
 
@@ -151,9 +151,9 @@ export class PgDb {
   async transaction<T>(run: (db: PgDb) => Promise<T>): Promise<T> {
     const { pool, counter } = this.#inner;
     try {
-      return await pool.use((sql) => sql.begin((tx) => run(new PgDb(this.place, { pool, transaction: tx, retryMs: 0, counter }))));
+      return await pool.use((sql) => sql.begin((tx) => run(new PgDb(this.address, { pool, transaction: tx, retryMs: 0, counter }))));
     } catch (error) {
-      throw fleetFault(error, this.place);
+      throw fleetFault(error, this.address);
     }
   }
 
@@ -194,7 +194,7 @@ export class PgDb {
         return result;
       } catch (error) {
         const mayRetry = (counter.hasConnected && isConnectionLost(error)) || isConflict(error);
-        if (!mayRetry || performance.now() - startedAt + pause > this.#inner.retryMs) throw fleetFault(error, this.place);
+        if (!mayRetry || performance.now() - startedAt + pause > this.#inner.retryMs) throw fleetFault(error, this.address);
         await Bun.sleep(pause);
       }
     }

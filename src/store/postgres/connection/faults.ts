@@ -74,23 +74,23 @@ const knownStates: KnownState[] = [
   },
 ];
 
-/** Returns a Fault for an error that has a known cause, else the error itself. `place` is the database, without its password. */
-export function fleetFault(error: unknown, place: string): unknown {
+/** Returns a Fault for an error that has a known cause, else the error itself. `address` has no password. */
+export function fleetFault(error: unknown, address: string): unknown {
   if (error instanceof Fault) return error;
   const { errno = "", code = "" } = error as ServerError;
   const own = ownStates[errno];
   if (own !== undefined) return own(error as ServerError);
   const known = knownStates.find(({ states }) => states.test(errno));
   if (known !== undefined)
-    return new Fault(known.code, `the fleet's database ${place} ${known.message}`, { hint: known.hint, cause: error });
+    return new Fault(known.code, `the fleet's database ${address} ${known.message}`, { hint: known.hint, cause: error });
   if (isConnectionLost(error)) {
-    return new Fault("fleet-unreachable", `the fleet's database ${place} can't be reached: ${messageOf(error)}`, {
+    return new Fault("fleet-unreachable", `the fleet's database ${address} can't be reached: ${messageOf(error)}`, {
       hint: "check fleet.url, the network and the server; stored data is not lost",
       cause: error,
     });
   }
   if (/TLS|SSL|CERT/i.test(code)) {
-    return new Fault("fleet-insecure", `the server of the fleet's database ${place} could not prove its name: ${messageOf(error)}`, {
+    return new Fault("fleet-insecure", `the server of the fleet's database ${address} could not prove its name: ${messageOf(error)}`, {
       hint: "check its certificate, or name its certificate authority with sslrootcert=<file> in fleet.url",
       cause: error,
     });

@@ -42,7 +42,7 @@ export class PgPool {
     }
   }
 
-  /** `wake` is called for each notification, and when the channel is listened to again after a failure. Returns how to stop it. */
+  /** Calls `wake` for each notification, and after a failure when it listens again. Returns a function that stops listening. */
   async listen(channel: string, wake: () => void): Promise<() => Promise<void>> {
     const subscription = this.#sql.listen(channel, wake, wake);
     const listener: Listener = { channel, wake, subscription };

@@ -2,25 +2,12 @@
 import type { PendingTurn } from "../../../protocol/api/control.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { NewPendingTurn, StoredPendingTurn } from "../../store.ts";
+import { toPending as toSharedPending, type PendingRow as SharedRow } from "../../sqlite/rows/control-rows.ts";
 import { type Sql, sql } from "../../sqlite/sql.ts";
 import type { PgDb } from "../connection/connection.ts";
 import { packValue } from "../connection/packed-text.ts";
 
-export type PendingRow = {
-  id: string;
-  session_id: string;
-  kind: PendingTurn["kind"];
-  request: string;
-  caller: string;
-  credential: string | null;
-  queued_at: number;
-  wake_at: number | null;
-  give_up_at: number | null;
-  attempt: number;
-  problem: string | null;
-  place: number;
-  is_busy: boolean;
-};
+export type PendingRow = SharedRow & { place: number; is_busy: boolean };
 
 export function pendingJson({ id = Bun.randomUUIDv7(), kind, request, caller, ...times }: NewPendingTurn) {
   const { credential, wakeAt, giveUpAt, attempt } = times;
@@ -33,7 +20,7 @@ export async function queueTurn(db: PgDb, session: string, pending: NewPendingTu
   return { ...toPending(row), isSessionBusy: false };
 }
 
-/** The rows of one session, or of all: each session's next one first. */
+/** The rows of one session, or of all. Within a session a waiting or continued turn comes before the queued ones. */
 export function pendingRows(session: string | null): Sql {
   const ofSession = session === null ? sql`true` : sql`p.session = skein.number_of_session(${session}::text)`;
   return sql`select p.* from skein.pending_rows p where ${ofSession} order by p.kind = 'queued', p.n`;
@@ -71,18 +58,5 @@ export async function setPendingProblem(db: PgDb, id: string, problem: string | 
 }
 
 export function toPending(row: PendingRow): PendingTurn {
-  const { prompt } = JSON.parse(row.request) as { prompt: string | null };
-  return {
-    id: row.id,
-    session: row.session_id,
-    kind: row.kind,
-    prompt,
-    place: row.place,
-    queuedAt: row.queued_at,
-    wakeAt: row.wake_at,
-    problem: row.problem,
-    isSessionBusy: row.is_busy,
-    credential: row.credential,
-    caller: JSON.parse(row.caller),
-  };
+  return toSharedPending(row, { place: row.place, isSessionBusy: row.is_busy });
 }

@@ -1,4 +1,4 @@
-// This process as a row of `workers`, and what its heartbeat does. The database's clock alone decides who is alive.
+// This process as a row of `workers`, and what its heartbeat does. The database's clock alone decides which workers count as running.
 // `onSilent` uses a clock of this machine that also runs while it sleeps, because the database can't be asked then.
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";

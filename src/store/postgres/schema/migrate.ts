@@ -34,7 +34,7 @@ export async function checkLayout(db: PgDb, part: string, migrations: readonly M
   refuseNewer(db, part, { version, known: migrations.length });
   if (version === migrations.length) return;
   const problem = version === 0 ? "has no tables of skein yet" : `has an older layout (${version} of ${migrations.length})`;
-  throw new Fault("fleet-missing", `the fleet's database ${db.place} ${problem}`, { hint: "run: skein fleet setup" });
+  throw new Fault("fleet-missing", `the fleet's database ${db.address} ${problem}`, { hint: "run: skein fleet setup" });
 }
 
 async function layoutVersion(db: PgDb, part: string): Promise<number> {
@@ -45,7 +45,7 @@ function refuseNewer(db: PgDb, part: string, { version, known }: { version: numb
   if (version <= known) return;
   throw new Fault(
     "fleet-newer",
-    `the fleet's database ${db.place} was set up by a newer skein (layout ${version} of the ${part}, this one supports ${known})`,
+    `the fleet's database ${db.address} was set up by a newer skein (layout ${version} of the ${part}, this one supports ${known})`,
     { hint: "update skein on this machine" },
   );
 }

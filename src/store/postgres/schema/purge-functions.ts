@@ -18,8 +18,8 @@ begin
   return 'true'::json;
 end $$;
 
--- "sessions" are those to purge: purged ones, or for a dry run those that would be. A node stays if another session wrote it, has
--- its tip or its fork point there, or has a turn that started there, with all its ancestors. So do the rows it refers to.
+-- "sessions" are the sessions to purge. A dry run names sessions that are not marked as purged yet. A node stays, with all its
+-- ancestors, if another session wrote it, has its tip or fork point there, or started a turn there. The turn of such a node stays.
 create function skein.purge_tree(p_tree bigint, p_sessions bigint[], p_dry boolean) returns json language plpgsql as $$
 declare doomed bigint[]; kept_turns bigint[]; total bigint; size bigint; turn_count bigint; low bigint := p_tree * 268435456;
 begin
@@ -73,7 +73,7 @@ begin
   return result;
 end $$;
 
--- Deletes the rows of purged sessions of which nothing is left, and their trees.
+-- Deletes the rows of purged sessions that have no node, turn or output any more, and their trees.
 create function skein.purge_empty(p_sessions bigint[]) returns json language plpgsql as $$
 declare trees bigint[];
 begin

@@ -1,12 +1,10 @@
 // Reads durable events from Postgres: small rows that point at the turn, node or question they are about. One round trip.
 import { Fault } from "../../../protocol/api/error.ts";
 import type { DurableEvent, DurableEventBody } from "../../../protocol/tree/event.ts";
-import type { Node } from "../../../protocol/tree/node.ts";
-import type { Session, Turn } from "../../../protocol/tree/turn.ts";
 import { asOpened, type AskRow, toAsk } from "../../sqlite/rows/control-rows.ts";
-import { sessionAt, type SessionRow, toSession } from "../../sqlite/rows/session-row.ts";
-import { asStarted } from "../../sqlite/rows/turn-row.ts";
+import { type SessionRow, toSession } from "../../sqlite/rows/session-row.ts";
 import { sql } from "../../sqlite/sql.ts";
+import { type StoredEvent, turnBody } from "../../sqlite/tables/events.ts";
 import { eventKinds } from "../../sqlite/tables/write-turn.ts";
 import type { PgDb } from "../connection/connection.ts";
 import { type NodeRow, sessionNodeRows, toNode } from "./nodes.ts";
@@ -15,7 +13,6 @@ import { belowRows } from "./spending.ts";
 import { type PgTurnRow, readTurns, selectTurns, type SubTurnRow } from "./turn-row.ts";
 import { toEvent } from "./write-turn.ts";
 
-type StoredEvent = { seq: number; kind: number; turn_id: string | null; node_id: string | null; item: number | null; at: number };
 type InputRow = { id: string; text: string; queued_at: number; queued_seq: number; taken_seq: number | null };
 
 type Rows = {
@@ -26,14 +23,6 @@ type Rows = {
   below: SubTurnRow;
   asks: AskRow & { n: number };
   inputs: InputRow;
-};
-
-type EventContext = {
-  session: Session;
-  turns: Map<string, Turn>;
-  nodes: Map<string, Node>;
-  asks: Map<number, AskRow>;
-  inputs: InputRow[];
 };
 
 export async function events(db: PgDb, session: string, afterSeq: number): Promise<DurableEvent[]> {
@@ -51,23 +40,22 @@ export async function events(db: PgDb, session: string, afterSeq: number): Promi
       select i.* from skein.inputs i join skein.sessions s on s.n = i.session
       where s.id = ${session}::text and i.kind = 'message' and exists (select 1 ${after} and e.kind = 6) order by i.n`,
   });
-  const [owner] = rows.session;
-  if (!owner)
+  const [row] = rows.session;
+  if (!row)
     throw new Fault("session-unknown", `there is no session ${session}`, { hint: "`skein list` shows the sessions of this project" });
-  const ctx: EventContext = {
-    session: toSession(owner),
-    turns: new Map(readTurns(rows.turns, rows.below).map((turn) => [turn.id, turn])),
-    nodes: new Map(rows.nodes.map((row) => [row.id, toNode(row)])),
-    asks: new Map(rows.asks.map((row) => [row.n, row])),
-    inputs: rows.inputs,
-  };
-  return rows.events.map((event) =>
-    toEvent({ seq: event.seq, session, turn: event.turn_id, at: event.at }, controlBody(event, ctx) ?? turnBody(event, ctx)),
-  );
+  const owner = toSession(row);
+  const turns = new Map(readTurns(rows.turns, rows.below).map((turn) => [turn.id, turn]));
+  const nodes = new Map(rows.nodes.map((node) => [node.id, toNode(node)]));
+  const asks = new Map(rows.asks.map((ask) => [ask.n, ask]));
+  return rows.events.map((event) => {
+    const subject = { session: owner, turn: turns.get(event.turn_id ?? ""), node: nodes.get(event.node_id ?? "") };
+    const body = controlBody(event, asks, rows.inputs) ?? turnBody(event, subject);
+    return toEvent({ seq: event.seq, session, turn: event.turn_id, at: event.at }, body);
+  });
 }
 
 /** Questions and the queue are shown as they were at the event. Null for any other event. */
-function controlBody(event: StoredEvent, { asks, inputs }: EventContext): DurableEventBody | null {
+function controlBody(event: StoredEvent, asks: ReadonlyMap<number, AskRow>, inputs: readonly InputRow[]): DurableEventBody | null {
   if (event.kind === eventKinds["queue.changed"]) {
     const queue = inputs
       .filter(({ queued_seq: from, taken_seq: to }) => from <= event.seq && (to === null || to > event.seq))
@@ -78,17 +66,4 @@ function controlBody(event: StoredEvent, { asks, inputs }: EventContext): Durabl
   if (ask === undefined) return null;
   if (event.kind === eventKinds["ask.opened"]) return { type: "ask.opened", ask: asOpened(toAsk(ask)) };
   return { type: "ask.closed", ask: toAsk(ask) };
-}
-
-function turnBody(event: StoredEvent, { session, turns, nodes }: EventContext): DurableEventBody {
-  const node = nodes.get(event.node_id ?? "");
-  const turn = turns.get(event.turn_id ?? "");
-  if (event.kind === eventKinds["node.added"] && node) return { type: "node.added", node };
-  if (event.kind === eventKinds["turn.started"] && turn)
-    return { type: "turn.started", turn: asStarted(turn), session: sessionAt(session, turn.parent, event.at) };
-  if (event.kind === eventKinds["turn.ended"] && turn)
-    return { type: "turn.ended", turn, session: sessionAt(session, turn.tip ?? turn.parent, event.at) };
-  throw new Fault("store-broken", `event ${event.seq} of session ${session.id} points at a missing turn, node or question`, {
-    hint: "`skein verify` lists the damage",
-  });
 }

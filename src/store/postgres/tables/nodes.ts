@@ -9,7 +9,7 @@ import { requireSession, endsWithTail } from "./sessions.ts";
 
 export type NodeRow = { id: string; parent: string | null; tree: string; session: string; turn: string | null; at: number; body: string };
 
-/** The columns of a NodeRow, of the nodes `c` that `from` selects. Its rows must be in order. */
+/** Selects a NodeRow for each node of `from`, which must name its nodes `c`. The caller adds the order. */
 export function nodeRows(from: Sql): Sql {
   return sql`
     select c.id, p.id as parent, tr.id as tree, s.id as session, t.id as turn, c.at::float8 as at, c.body
@@ -95,7 +95,7 @@ export function treeNodes(db: PgDb, tree: string): Promise<Node[]> {
 
 export async function sessionNodes(db: PgDb, session: string, afterSeq = 0): Promise<Node[]> {
   const nodes = await readNodes(db, sessionNodeRows(session, afterSeq));
-  // Nothing tells an unknown session from an empty one.
+  // The query returns no rows for an unknown session too. That is an error.
   if (nodes.length === 0) await requireSession(db, session);
   return nodes;
 }

@@ -2,9 +2,8 @@
 import type { UsageEntry, UsageKey } from "../../../protocol/api/api.ts";
 import type { UsagePoint } from "../../../protocol/schema/views/usage-views.ts";
 import { quarterHourMs } from "../../../protocol/tree/usage.ts";
-import { type SpentRow, toSpent } from "../../sqlite/rows/turn-row.ts";
 import { Sql, sql } from "../../sqlite/sql.ts";
-import { type BillRow, toEntry } from "../../sqlite/tables/spending.ts";
+import { type BillRow, type SubSessionRow, toEntry, toSubSession } from "../../sqlite/tables/spending.ts";
 import type { Store, SubSession } from "../../store.ts";
 import type { PgDb } from "../connection/connection.ts";
 import { inProject } from "./session-row.ts";
@@ -47,15 +46,6 @@ export function belowRows(sessions: Sql): Sql {
     from subtree b join skein.sessions s on s.id = b.id join skein.turns t on t.session = s.n`;
 }
 
-type SubSessionRow = SpentRow & {
-  id: string;
-  parent: string;
-  steps: number;
-  running: number;
-  started_at: number | null;
-  ended_at: number | null;
-};
-
 /** Leaves out sessions that execute a plan. Counts the spending of running turns too. */
 export async function subSessions(db: PgDb, session: string): Promise<SubSession[]> {
   const rows = await db.rows<SubSessionRow>(sql`
@@ -63,14 +53,7 @@ export async function subSessions(db: PgDb, session: string): Promise<SubSession
     select s.id, s.parent_session as parent, ${spentSums}, coalesce(sum(t.steps), 0)::float8 as steps,
       count(t.n) - count(t.ended_at) as running, min(t.started_at) as started_at, max(t.ended_at) as ended_at
     from subtree b join skein.sessions s on s.id = b.id left join skein.turns t on t.session = s.n group by s.n order by s.n`);
-  return rows.map((row) => ({
-    session: row.id,
-    parent: row.parent,
-    spent: toSpent(row),
-    steps: row.steps,
-    startedAt: row.started_at,
-    endedAt: row.running > 0 ? null : row.ended_at,
-  }));
+  return rows.map(toSubSession);
 }
 
 /** Days are those of this machine's time zone. */

@@ -30,7 +30,7 @@ export async function verify(db: PgDb, { repair, onProgress }: Parameters<Store[
     try {
       await check(ctx);
     } catch (error) {
-      ctx.problem(kind, db.place, `the check of every ${kind} stopped: ${messageOf(error)}`);
+      ctx.problem(kind, db.address, `the check of every ${kind} stopped: ${messageOf(error)}`);
     }
   }
   return report;
@@ -147,7 +147,7 @@ async function verifyWords({ db, problem }: Context): Promise<void> {
       where not exists (select 1 from skein.words w where w.n = c.n))
       + (select count(*) from skein.words w where not exists (select 1 from skein.nodes c where c.n = w.n)) as count`);
   if (row!.count > 0)
-    problem("search", db.place, `the full-text index differs by ${row!.count} nodes; \`skein verify --repair\` rebuilds it`);
+    problem("search", db.address, `the full-text index differs by ${row!.count} nodes; \`skein verify --repair\` rebuilds it`);
 }
 
 /** Skips outputs that were never closed: their call still runs or was killed, so there is no hash to compare. */
@@ -176,5 +176,5 @@ async function rebuildIndex(db: PgDb): Promise<NonNullable<VerifyReport["repaire
   await db.exec("delete from skein.words; update skein.trees set indexed = 0, stale = last > 0");
   let count = 0;
   for (let added = 1; added > 0;) count += added = await indexSome(db);
-  return [{ kind: "search", subject: db.place, message: `indexed ${count} nodes anew` }];
+  return [{ kind: "search", subject: db.address, message: `indexed ${count} nodes anew` }];
 }

@@ -6,6 +6,7 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { NewPendingTurn, StoredPendingTurn, TurnClose } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { isHeld, type LeaseHolder } from "../lease.ts";
+import { type PendingRow, toPending } from "../rows/control-rows.ts";
 import { sessionRow } from "../rows/session-row.ts";
 import { sql } from "../sql.ts";
 
@@ -14,21 +15,7 @@ const wakeGapMs = 2_000;
 /** A turn that ends its process each time is not continued for ever. */
 const maxContinuations = 3;
 
-type PendingRow = {
-  n: number;
-  id: string;
-  session: number;
-  session_id: string;
-  kind: PendingTurn["kind"];
-  request: string;
-  caller: string;
-  credential: string | null;
-  queued_at: number;
-  wake_at: number | null;
-  give_up_at: number | null;
-  attempt: number;
-  problem: string | null;
-};
+type InputRow = PendingRow & { n: number; session: number };
 
 // A waiting or interrupted turn comes before the turns that were queued behind it.
 const selectPending = sql`
@@ -55,7 +42,7 @@ export function pendingTurns(db: Db, self: LeaseHolder, session: string | null):
 
 /** Searches by full id or unambiguous tail of 4 or more characters. Null if there is none. */
 export function findPendingTurn(db: Db, idOrTail: string): StoredPendingTurn | null {
-  const rows = idOrTail.length < 4 ? [] : db.rows<PendingRow>`${selectPending} and i.id like ${`%${idOrTail.replace(/[%_]/g, "")}`}`;
+  const rows = idOrTail.length < 4 ? [] : db.rows<InputRow>`${selectPending} and i.id like ${`%${idOrTail.replace(/[%_]/g, "")}`}`;
   if (rows.length > 1)
     throw new Fault("pending-unknown", `several queued turns end with "${idOrTail}"`, { hint: "`skein ps --json` prints whole ids" });
   const [row] = rows;
@@ -90,31 +77,14 @@ export function pendingTurn(db: Db, session: string, id: string): PendingTurn | 
 function listPending(db: Db, session: string | null): PendingTurn[] {
   const rows =
     session === null
-      ? db.rows<PendingRow>`${selectPending} ${inOrder}`
-      : db.rows<PendingRow>`${selectPending} and i.session = ${sessionRow(db, session).n} ${inOrder}`;
+      ? db.rows<InputRow>`${selectPending} ${inOrder}`
+      : db.rows<InputRow>`${selectPending} and i.session = ${sessionRow(db, session).n} ${inOrder}`;
   const places = new Map<number, number>();
   return rows.map((row) => {
     const place = (places.get(row.session) ?? 0) + 1;
     places.set(row.session, place);
-    return toPending(row, place);
+    return toPending(row, { place, isSessionBusy: false });
   });
-}
-
-function toPending(row: PendingRow, place: number): PendingTurn {
-  const { prompt } = JSON.parse(row.request) as { prompt: string | null };
-  return {
-    id: row.id,
-    session: row.session_id,
-    kind: row.kind,
-    prompt,
-    place,
-    queuedAt: row.queued_at,
-    wakeAt: row.wake_at,
-    problem: row.problem,
-    isSessionBusy: false,
-    credential: row.credential,
-    caller: JSON.parse(row.caller),
-  };
 }
 
 // --- used inside a transaction ------------------------------------------------------------------------------
@@ -151,7 +121,7 @@ export function dropContinuations(db: Db, session: number): void {
 
 /** Removes the request of a turn that has ended. Returns the pending turn that continues it, if it was interrupted. */
 export function closeStarted(db: Db, turn: number, isInterrupted: TurnClose["isInterrupted"]): string | null {
-  const row = db.row<PendingRow>`select * from inputs where turn = ${turn}`;
+  const row = db.row<InputRow>`select * from inputs where turn = ${turn}`;
   if (row === null) return null;
   db.run`delete from inputs where turn = ${turn}`;
   if (isInterrupted === undefined || (isInterrupted === "killed" && row.attempt >= maxContinuations)) return null;

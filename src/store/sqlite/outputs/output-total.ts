@@ -47,7 +47,7 @@ export class OutputTotal {
   }
 }
 
-/** Also the files of outputs that are being written, or whose process was killed. */
+/** Includes outputs that are being written, and outputs whose process was killed. */
 function totalBytes(db: Db, files: OutputFiles): number {
   const { bytes } = db.row<{ bytes: number | null }>`select sum(kept_bytes) as bytes from handles`!;
   const open = db.rows<{ identifier: string }>`

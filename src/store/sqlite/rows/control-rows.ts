@@ -1,5 +1,6 @@
-// The stored form of questions and of queued messages, also as they were at an earlier event.
-import type { Ask, QueuedInput } from "../../../protocol/api/control.ts";
+// The stored form of questions, queued messages and turns that start later. Questions and the queue also as they were at an
+// earlier event.
+import type { Ask, PendingTurn, QueuedInput } from "../../../protocol/api/control.ts";
 import type { Db } from "../db.ts";
 import { sql } from "../sql.ts";
 import { type Columns, readFields, type RowOf } from "./columns.ts";
@@ -39,4 +40,35 @@ export function queueAt(db: Db, session: number, seq: number): QueuedInput[] {
   return db.rows<QueuedInput>`
     select id, text, queued_at as queuedAt from inputs
     where session = ${session} and kind = 'message' and queued_seq <= ${seq} and (taken_seq is null or taken_seq > ${seq}) order by n`;
+}
+
+/** The columns of a pending turn that every store has. */
+export type PendingRow = {
+  id: string;
+  session_id: string;
+  kind: PendingTurn["kind"];
+  request: string;
+  caller: string;
+  credential: string | null;
+  queued_at: number;
+  wake_at: number | null;
+  give_up_at: number | null;
+  attempt: number;
+  problem: string | null;
+};
+
+export function toPending(row: PendingRow, position: Pick<PendingTurn, "place" | "isSessionBusy">): PendingTurn {
+  const { prompt } = JSON.parse(row.request) as { prompt: string | null };
+  return {
+    id: row.id,
+    session: row.session_id,
+    kind: row.kind,
+    prompt,
+    queuedAt: row.queued_at,
+    wakeAt: row.wake_at,
+    problem: row.problem,
+    credential: row.credential,
+    caller: JSON.parse(row.caller),
+    ...position,
+  };
 }

@@ -11,7 +11,7 @@ import { sessionNodes } from "./nodes.ts";
 import { turnsOfEvents } from "./turns.ts";
 import { eventKinds, toEvent } from "./write-turn.ts";
 
-type StoredEvent = { seq: number; kind: number; turn_id: string | null; node_id: string | null; item: number | null; at: number };
+export type StoredEvent = { seq: number; kind: number; turn_id: string | null; node_id: string | null; item: number | null; at: number };
 
 export function events(db: Db, session: string, afterSeq: number): DurableEvent[] {
   const row = sessionRow(db, session);
@@ -25,7 +25,8 @@ export function events(db: Db, session: string, afterSeq: number): DurableEvent[
   const turns = new Map(turnsOfEvents(db, row.n, afterSeq).map((turn) => [turn.id, turn]));
   const owner = toSession(row);
   return rows.map((event) => {
-    const body = controlBody(db, row.n, event) ?? turnBody(event, owner, turns.get(event.turn_id ?? ""), nodes.get(event.node_id ?? ""));
+    const subject = { session: owner, turn: turns.get(event.turn_id ?? ""), node: nodes.get(event.node_id ?? "") };
+    const body = controlBody(db, row.n, event) ?? turnBody(event, subject);
     return toEvent({ seq: event.seq, session, turn: event.turn_id, at: event.at }, body);
   });
 }
@@ -39,7 +40,10 @@ function controlBody(db: Db, session: number, event: StoredEvent): DurableEventB
   return { type: "ask.closed", ask: toAsk(ask) };
 }
 
-function turnBody(event: StoredEvent, session: Session, turn: Turn | undefined, node: Node | undefined): DurableEventBody {
+type EventSubject = { session: Session; turn: Turn | undefined; node: Node | undefined };
+
+/** The body of an event about a turn or a node. Throws if the turn or node is missing. */
+export function turnBody(event: StoredEvent, { session, turn, node }: EventSubject): DurableEventBody {
   if (event.kind === eventKinds["node.added"] && node) return { type: "node.added", node };
   if (event.kind === eventKinds["turn.started"] && turn)
     return { type: "turn.started", turn: asStarted(turn), session: sessionAt(session, turn.parent, event.at) };

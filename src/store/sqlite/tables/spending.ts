@@ -4,7 +4,7 @@ import type { UsagePoint } from "../../../protocol/schema/views/usage-views.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import type { Turn } from "../../../protocol/tree/turn.ts";
 import { addSpent, countedTokens, quarterHourMs, type Spent } from "../../../protocol/tree/usage.ts";
-import type { NewTurn } from "../../store.ts";
+import type { NewTurn, SubSession } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { inProject } from "../rows/session-row.ts";
 import { type SpentRow, toSpent, toTurn, type TurnRow } from "../rows/turn-row.ts";
@@ -102,5 +102,25 @@ export function toEntry(row: BillRow): UsageEntry {
     costUsd: row.cost_usd,
     ...(row.unpriced > 0 ? { costIsPartial: true as const } : {}),
     unpriced: row.unpriced_turns,
+  };
+}
+
+export type SubSessionRow = SpentRow & {
+  id: string;
+  parent: string;
+  steps: number;
+  running: number;
+  started_at: number | null;
+  ended_at: number | null;
+};
+
+export function toSubSession(row: SubSessionRow): SubSession {
+  return {
+    session: row.id,
+    parent: row.parent,
+    spent: toSpent(row),
+    steps: row.steps,
+    startedAt: row.started_at,
+    endedAt: row.running > 0 ? null : row.ended_at,
   };
 }

@@ -11,7 +11,7 @@ import { inProject } from "../rows/session-row.ts";
 import { selectTurns, type SpentRow, toSpent, toTurn, type TurnRow } from "../rows/turn-row.ts";
 import { sql } from "../sql.ts";
 import { openTurnState, toTurnInfo } from "./running-turns.ts";
-import { spentSums, withSubtree } from "./spending.ts";
+import { spentSums, type SubSessionRow, toSubSession, withSubtree } from "./spending.ts";
 
 export function latestTurnsBy(db: Db, self: LeaseHolder, agent: string, filter: Parameters<Store["latestTurnsBy"]>[1]): TurnInfo[] {
   const { project = null, session = null, limit = -1 } = filter;
@@ -24,15 +24,6 @@ export function latestTurnsBy(db: Db, self: LeaseHolder, agent: string, filter: 
   return rows.flatMap((row) => toTurnInfo(db, self, row) ?? []);
 }
 
-type SubSessionRow = SpentRow & {
-  id: string;
-  parent: string;
-  steps: number;
-  running: number;
-  started_at: number | null;
-  ended_at: number | null;
-};
-
 /** Leaves out sessions that execute a plan. Counts the spending of running turns too. */
 export function subSessions(db: Db, session: string): SubSession[] {
   const rows = db.rows<SubSessionRow>`
@@ -40,14 +31,7 @@ export function subSessions(db: Db, session: string): SubSession[] {
     select s.id, s.parent_session as parent, ${spentSums}, total(t.steps) as steps, count(t.n) - count(t.ended_at) as running,
       min(t.started_at) as started_at, max(t.ended_at) as ended_at
     from subtree b join sessions s on s.id = b.id left join turns t on t.session = s.n group by s.n order by s.n`;
-  return rows.map((row) => ({
-    session: row.id,
-    parent: row.parent,
-    spent: toSpent(row),
-    steps: row.steps,
-    startedAt: row.started_at,
-    endedAt: row.running > 0 ? null : row.ended_at,
-  }));
+  return rows.map(toSubSession);
 }
 
 type SpawnedRow = SpentRow & {
