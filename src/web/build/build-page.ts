@@ -1,5 +1,5 @@
 // Builds the page with Bun's bundler: scripts with their lazy parts, the stylesheet and the HTML file, compressed, as one
-// archive. tools/build.ts calls it, and a checkout that runs from source. It is no part of the built program.
+// archive. tools/build.ts calls it, and so does skein when it runs from source. The built program does not contain it.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { PageArchive } from "../server/page-files.ts";
@@ -27,7 +27,7 @@ export async function buildPage(): Promise<PageArchive> {
   const texts = new Map<string, string>();
   for (const output of outputs) texts.set(`assets/${output.path.replace(/^.*\//, "")}`, await output.text());
   const icon = await Bun.file(join(pageDir, "icon.svg")).text();
-  // A name with a hash keeps the icon in the browser's cache: it asks for it again with each address of a view.
+  // A browser requests the icon again for each address of a view. A name with a hash lets it use its cache.
   texts.set(`assets/icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`, icon);
   const assetOf = (pattern: RegExp) => [...texts.keys()].find((name) => pattern.test(name))!;
   const html = (await Bun.file(join(pageDir, "index.html")).text())

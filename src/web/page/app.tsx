@@ -82,7 +82,7 @@ const lineTitles: Record<LineState["status"], string> = {
   outdated: "the hub has another version of this page",
 };
 
-/** Says when the page is behind, and since when. A short loss is not shown. */
+/** Shown while the page has no connection to the hub or is outdated. A short loss of the connection is not shown. */
 function LineBanner({ state }: { state: LineState }) {
   if (state.status === "outdated")
     return (

@@ -6,7 +6,7 @@ export type KeyBinding = {
   keys: string;
   summary: string;
   run: () => void;
-  /** Also while the cursor is in a field. Only for Escape. */
+  /** The key works while the cursor is in a field, too. Only for Escape. */
   isInFields?: true;
 };
 

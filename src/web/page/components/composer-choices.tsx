@@ -16,11 +16,12 @@ export function Choices({ current, choice, onChange }: ChoicesProps) {
   const [agents, setAgents] = useState<readonly string[]>([]);
   const [models, setModels] = useState<readonly string[]>([]);
   // The lists are read when the user opens a field, because finding installed agents takes a moment.
-  const load = useRef(false);
+  const isLoaded = useRef(false);
   const loadLists = () => {
-    if (load.current) return;
-    load.current = true;
-    const retry = () => void (load.current = false);
+    if (isLoaded.current) return;
+    isLoaded.current = true;
+    // Without a list the user can still type a name. The next focus reads the lists again.
+    const retry = () => void (isLoaded.current = false);
     line.api.agents.list().then((list) => setAgents(list.filter(({ installed }) => installed).map(({ name }) => name)), retry);
     line.api.models.list().then((list) => setModels(list.filter(({ ready }) => ready).map(({ name }) => name)), retry);
   };

@@ -1,5 +1,5 @@
-// The line to the hub: one WebSocket that opens again after every loss, for as long as the page is open. Calls wait for it,
-// and feeds say when they have ended with it, so that their reader continues at its last `seq`.
+// The line is the page's connection to the hub: a WebSocket that is opened again after every loss. Calls wait for it. Its loss
+// ends feeds with an error, so that their reader continues at its last `seq`.
 import type { Api } from "../../../protocol/api/api.ts";
 import { createStore, type Store } from "../state/store.ts";
 import { storedKey } from "./login.ts";
@@ -77,7 +77,7 @@ export function createLine(version: string): Line {
   };
   void connect();
 
-  // A page that comes back to the foreground must not wait for the next attempt, nor trust a line that died meanwhile.
+  // A page that comes back to the foreground must not wait for the next attempt. Its line may have been lost meanwhile.
   const onReturn = () => {
     retryNow();
     if (document.visibilityState === "visible" && socket !== null) void checkLine(socket);
@@ -113,7 +113,7 @@ async function checkLine(socket: OpenSocket): Promise<void> {
   if (!isAnswered) socket.close("no answer");
 }
 
-/** Whether a refused connection is one that trying again can't repair. */
+/** The reason why another attempt can't succeed; null if it can. */
 async function reasonOfRefusal(version: string): Promise<"logged-out" | "outdated" | null> {
   try {
     const response = await fetch("login", { headers: { "X-Skein-Key": storedKey() ?? "" } });

@@ -6,8 +6,8 @@ import { storedKey } from "./login.ts";
 export type ServerProof = "proven" | "unknown" | "refused";
 
 /**
- * Rejects if nothing answers. The request has no cookie, and only a name made of the key. Over http to another machine a
- * browser has no functions for a proof; a listener on the network could read everything anyway.
+ * Rejects if nothing answers. The request contains no cookie and not the key, only a hash of it. Over http to another machine
+ * the browser has no functions for a proof, so there is none. Anyone on that network could read the traffic anyway.
  */
 export async function proveServer(): Promise<ServerProof> {
   const key = storedKey();

@@ -1,12 +1,13 @@
-// Reads what needs the user, what runs and what ran last. There is no feed of all sessions, so this asks every two seconds
-// while the page is visible. The activity of a running turn is read from its last node.
+// Reads the inbox: questions, running, waiting and failed turns, recent sessions. No feed has all sessions, so the page reads
+// them again every two seconds.
+import { useRef } from "preact/hooks";
 import type { Api } from "../../../protocol/api/api.ts";
 import type { Ask, TurnInfo } from "../../../protocol/api/control.ts";
 import { callsOf, mainArgument, type Node } from "../../../protocol/tree/node.ts";
 import { nodeSummary } from "../../../protocol/tree/node-summary.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
-import type { Line } from "../connection/line.ts";
-import { createStore, type Store } from "./store.ts";
+import { usePage } from "../page-context.ts";
+import { usePolled, type Polled } from "./use-polled.ts";
 
 export type Inbox = {
   asks: readonly Ask[];
@@ -15,49 +16,34 @@ export type Inbox = {
   waiting: readonly TurnInfo[];
   failed: readonly TurnInfo[];
   sessions: readonly Session[];
-  /** The last node of each running turn as a line of text. */
-  doing: ReadonlyMap<string, string>;
+  activities: Activities;
 };
 
-const everyMs = 2_000;
-const failedForMs = 24 * 3_600_000;
+/** The last node of each running turn as a line of text, by the id of the node. */
+type Activities = ReadonlyMap<string, string>;
+
+const pollMs = 2_000;
+/** A failed turn is shown for a day. */
+const failureAgeMs = 24 * 3_600_000;
 const maxSessions = 60;
-/** Ends that a person chose or already sees as a question. */
+/** These ends are no failures: the user chose them, or sees their question. */
 const quietEnds = new Set(["ok", "cancelled", "needs-input"]);
 
-export function pollInbox(line: Line): { inbox: Store<Inbox | null>; problem: Store<string | null>; stop: () => void } {
-  const inbox = createStore<Inbox | null>(null);
-  const problem = createStore<string | null>(null);
-  let isStopped = false;
-  let wake = () => {};
-  const loop = async (): Promise<void> => {
-    while (!isStopped) {
-      try {
-        if (document.visibilityState === "visible" || inbox.get() === null) inbox.set(await readInbox(line.api, inbox.get()));
-        problem.set(null);
-      } catch (error) {
-        if (line.state.get().status === "online") problem.set(error instanceof Error ? error.message : String(error));
-      }
-      await Promise.all([line.whenOnline(), new Promise<void>((resolve) => ((wake = resolve), setTimeout(resolve, everyMs)))]);
-    }
+export function usePolledInbox(): Polled<Inbox> {
+  const { line } = usePage();
+  const known = useRef<Activities>(new Map());
+  const read = async (): Promise<Inbox> => {
+    const inbox = await readInbox(line.api, known.current);
+    known.current = inbox.activities;
+    return inbox;
   };
-  void loop();
-  const onVisible = () => wake();
-  document.addEventListener("visibilitychange", onVisible);
-  return {
-    inbox,
-    problem,
-    stop: () => {
-      isStopped = true;
-      document.removeEventListener("visibilitychange", onVisible);
-    },
-  };
+  return usePolled(read, [], pollMs);
 }
 
-async function readInbox(api: Api, before: Inbox | null): Promise<Inbox> {
+async function readInbox(api: Api, known: Activities): Promise<Inbox> {
   const [asks, turns, sessions] = await Promise.all([
     api.ask.list({ session: null }),
-    api.turn.list({ endedSince: Date.now() - failedForMs }),
+    api.turn.list({ endedSince: Date.now() - failureAgeMs }),
     api.session.list({ project: null, archived: false, subSessions: false, limit: maxSessions }),
   ]);
   const running = outermost(turns.filter(({ state }) => ["running", "paused", "asking"].includes(state)));
@@ -67,11 +53,11 @@ async function readInbox(api: Api, before: Inbox | null): Promise<Inbox> {
     waiting: turns.filter(({ state }) => ["waiting", "queued"].includes(state)),
     failed: latestFailures(turns),
     sessions,
-    doing: await readActivities(api, running, before?.doing ?? new Map()),
+    activities: await readActivities(api, running, known),
   };
 }
 
-/** Without sub-sessions of sessions that run too: a team is one row, not one for each member. */
+/** Leaves out sub-sessions of running sessions: a team is one row, without a row for each member. */
 function outermost(running: readonly TurnInfo[]): TurnInfo[] {
   const ids = new Set(running.map(({ session }) => session.id));
   return running.filter(({ session }) => session.parentSession === null || !ids.has(session.parentSession));
@@ -91,18 +77,17 @@ function latestFailures(turns: readonly TurnInfo[]): TurnInfo[] {
   );
 }
 
-/** The keys are ids of the last nodes of turns. A node never changes, so the page does not read it again. */
-async function readActivities(api: Api, running: readonly TurnInfo[], before: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+/** A node never changes, so the page does not read a known one again. */
+async function readActivities(api: Api, running: readonly TurnInfo[], known: Activities): Promise<Activities> {
   const activities = new Map<string, string>();
   for (const { turn } of running) {
     if (turn.tip === null) continue;
-    const known = before.get(turn.tip);
-    activities.set(turn.tip, known ?? activityOf(await api.node.find({ wanted: turn.tip })));
+    activities.set(turn.tip, known.get(turn.tip) ?? activityOf(await api.node.find({ wanted: turn.tip })));
   }
   return activities;
 }
 
-/** The last call of an answer, because it runs now. Otherwise the node itself. */
+/** The last call of an answer, because it runs now. Without a call, a summary of the node. */
 function activityOf(node: Node): string {
   const call = callsOf(node).at(-1);
   const text = call === undefined ? nodeSummary(node) : `${call.name} ${mainArgument(call.input)}`;

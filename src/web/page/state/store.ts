@@ -37,12 +37,12 @@ export function useStore<T>(store: Store<T>): T {
   return store.get();
 }
 
-/** The time, renewed every `everyMs` while the component is shown. */
-export function useNow(everyMs: number): number {
+/** The time, renewed every `intervalMs` while the component is shown. */
+export function useNow(intervalMs: number): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    const timer = setInterval(() => setNow(Date.now()), intervalMs);
     return () => clearInterval(timer);
-  }, [everyMs]);
+  }, [intervalMs]);
   return now;
 }

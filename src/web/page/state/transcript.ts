@@ -50,7 +50,7 @@ export function transcriptOf({ nodes, turns }: View): Transcript {
   return { settled, live: [], speaker: turns.findLast(({ endedAt }) => endedAt === null)?.agent ?? null };
 }
 
-/** Also for the events of a feed that begins again: they replace what streamed before. */
+/** Removes the blocks that stream. A feed that begins again sends them again. */
 export function withoutLive(transcript: Transcript): Transcript {
   return { ...transcript, live: [] };
 }

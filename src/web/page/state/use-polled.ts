@@ -1,4 +1,5 @@
-// A value of the hub that a view reads again while it is shown: every few seconds, and at once after an action of the user.
+// A value of the hub that a view reads again while it is shown: every few seconds, and at once after an action of the user. It
+// is not read again while the page is in the background.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { problemText } from "../components/action.tsx";
 import { usePage } from "../page-context.ts";
@@ -12,15 +13,15 @@ export type Polled<T> = {
   refresh: () => void;
 };
 
-/** Reads again when an entry of `inputs` changes. With `everyMs` null it reads only then. */
-export function usePolled<T>(read: () => Promise<T>, inputs: readonly unknown[], everyMs: number | null): Polled<T> {
+/** Reads again when an entry of `inputs` changes. With `pollMs` null it reads only then. */
+export function usePolled<T>(read: () => Promise<T>, inputs: readonly unknown[], pollMs: number | null): Polled<T> {
   const { line } = usePage();
   const [state, setState] = useState<{ value: T | null; problem: string | null }>({ value: null, problem: null });
   const latest = useRef(read);
   latest.current = read;
   const wake = useRef(() => {});
-  const interval = useRef(everyMs);
-  interval.current = everyMs;
+  const interval = useRef(pollMs);
+  interval.current = pollMs;
   useEffect(() => {
     let isShown = true;
     const loop = async (): Promise<void> => {

@@ -139,7 +139,7 @@ test(
       await startSession(page, "Add a database to the order service");
       await openView(page, "");
       await page.locator(".card.ask").waitFor({ timeout: 60_000 });
-      await page.locator(".card.running .doing", { hasText: "seq 1 900" }).waitFor({ timeout: 60_000 });
+      await page.locator(".card.running .activity", { hasText: "seq 1 900" }).waitFor({ timeout: 60_000 });
       await checkWidths(page, "inbox");
       await checkSession(page);
       await checkGroups(page);

@@ -11,13 +11,13 @@ import { addressOf } from "../../route.ts";
 import { usePolled } from "../../state/use-polled.ts";
 import { showDirections } from "../../text/plain-text.ts";
 
-const everyMs = 3_000;
+const pollMs = 3_000;
 const limit = 50;
 
 export function GroupsView() {
   const { line } = usePage();
-  const teams = usePolled(() => line.api.team.list({ project: null, limit }), [], everyMs);
-  const races = usePolled(() => line.api.race.list({ project: null, limit }), [], everyMs);
+  const teams = usePolled(() => line.api.team.list({ project: null, limit }), [], pollMs);
+  const races = usePolled(() => line.api.race.list({ project: null, limit }), [], pollMs);
   useListKeys();
   return (
     <div class="inbox">

@@ -1,27 +1,21 @@
-// The inbox: what needs the user, what runs now, recent sessions. The first thing that the page shows.
-import { useEffect, useMemo } from "preact/hooks";
+// The inbox, the first view of the page: turns that need the user, running turns, recent sessions.
+import { useEffect } from "preact/hooks";
 import type { TurnInfo } from "../../../../protocol/api/control.ts";
 import { homeProject, sessionLabel, type Session } from "../../../../protocol/tree/turn.ts";
-import { Problem } from "../../components/action.tsx";
-import { Action } from "../../components/action.tsx";
+import { Action, Problem } from "../../components/action.tsx";
 import { AskCard } from "../../components/ask-card.tsx";
 import { AgentLabel, Ago, CostLabel, Elapsed, StateLabel } from "../../components/labels.tsx";
 import { useListKeys } from "../../components/list-keys.ts";
 import { usePage } from "../../page-context.ts";
 import { addressOf } from "../../route.ts";
-import { pollInbox, type Inbox } from "../../state/poll-inbox.ts";
-import { useStore } from "../../state/store.ts";
+import { usePolledInbox, type Inbox } from "../../state/poll-inbox.ts";
 import { showDirections } from "../../text/plain-text.ts";
 import { clockTime } from "../../text/times.ts";
 import type { ViewProps } from "../index.ts";
 import { StartSession } from "./start-session.tsx";
 
 export function InboxView(_: ViewProps) {
-  const { line } = usePage();
-  const polled = useMemo(() => pollInbox(line), [line]);
-  useEffect(() => polled.stop, [polled]);
-  const inbox = useStore(polled.inbox);
-  const problem = useStore(polled.problem);
+  const { value: inbox, problem } = usePolledInbox();
   useListKeys();
   useEffect(() => {
     document.title = inbox !== null && inbox.asks.length > 0 ? `(${inbox.asks.length}) skein` : "skein";
@@ -37,7 +31,7 @@ export function InboxView(_: ViewProps) {
 }
 
 function Sections({ inbox }: { inbox: Inbox }) {
-  const { asks, running, waiting, failed, sessions, doing } = inbox;
+  const { asks, running, waiting, failed, sessions, activities } = inbox;
   const names = new Map([...sessions, ...running.map(({ session }) => session)].map((session) => [session.id, titleOf(session)]));
   const needs = asks.length + waiting.length + failed.length;
   return (
@@ -64,7 +58,7 @@ function Sections({ inbox }: { inbox: Inbox }) {
         </h2>
         {running.length === 0 && <p class="faint">Nothing runs.</p>}
         {running.map((info) => (
-          <RunningRow key={info.turn.id} info={info} doing={doing.get(info.turn.tip ?? "") ?? null} />
+          <RunningRow key={info.turn.id} info={info} activity={activities.get(info.turn.tip ?? "") ?? null} />
         ))}
       </section>
       <section aria-labelledby="recent">
@@ -80,19 +74,14 @@ function Sections({ inbox }: { inbox: Inbox }) {
   );
 }
 
-function RunningRow({ info: { session, turn, state, prompt }, doing }: { info: TurnInfo; doing: string | null }) {
+function RunningRow({ info: { session, turn, state, prompt }, activity }: { info: TurnInfo; activity: string | null }) {
   const { line } = usePage();
   const isPaused = state === "paused";
   return (
     <article class="card running">
-      <div class="card-head">
-        <StateLabel state={state} />
-        <a class="title" data-row href={addressOf("session", session.id)}>
-          {titleOf(session)}
-        </a>
-      </div>
+      <CardHead state={state} session={session} />
       {prompt !== undefined && prompt.trim() !== titleOf(session) && <p class="clamp faint">{showDirections(prompt)}</p>}
-      {doing !== null && <p class="doing">{showDirections(doing)}</p>}
+      {activity !== null && <p class="activity">{showDirections(activity)}</p>}
       <div class="facts">
         <AgentLabel agent={turn.agent} model={turn.model} />
         <Elapsed since={turn.startedAt} />
@@ -120,12 +109,7 @@ function WaitingRow({ info: { session, turn, state, pending } }: { info: TurnInf
   const { line } = usePage();
   return (
     <article class="card">
-      <div class="card-head">
-        <StateLabel state={state} />
-        <a class="title" data-row href={addressOf("session", session.id)}>
-          {titleOf(session)}
-        </a>
-      </div>
+      <CardHead state={state} session={session} />
       <div class="facts">
         <AgentLabel agent={turn.agent} model={turn.model} />
         {pending?.wakeAt != null && <span>continues at {clockTime(pending.wakeAt)}</span>}
@@ -143,12 +127,7 @@ function WaitingRow({ info: { session, turn, state, pending } }: { info: TurnInf
 function FailedRow({ info: { session, turn, state } }: { info: TurnInfo }) {
   return (
     <article class="card">
-      <div class="card-head">
-        <StateLabel state={state === "interrupted" ? state : (turn.status ?? "broken")} />
-        <a class="title" data-row href={addressOf("session", session.id)}>
-          {titleOf(session)}
-        </a>
-      </div>
+      <CardHead state={state === "interrupted" ? state : (turn.status ?? "broken")} session={session} />
       {turn.error !== null && <p class="clamp">{showDirections(turn.error.message)}</p>}
       <div class="facts">
         <AgentLabel agent={turn.agent} model={turn.model} />
@@ -159,12 +138,27 @@ function FailedRow({ info: { session, turn, state } }: { info: TurnInfo }) {
   );
 }
 
+function CardHead({ state, session }: { state: string; session: Session }) {
+  return (
+    <div class="card-head">
+      <StateLabel state={state} />
+      <SessionLink session={session} />
+    </div>
+  );
+}
+
+function SessionLink({ session }: { session: Session }) {
+  return (
+    <a class="title" data-row href={addressOf("session", session.id)}>
+      {titleOf(session)}
+    </a>
+  );
+}
+
 function SessionRow({ session }: { session: Session }) {
   return (
     <li class="session-row">
-      <a class="title" data-row href={addressOf("session", session.id)}>
-        {titleOf(session)}
-      </a>
+      <SessionLink session={session} />
       <span class="facts">
         <AgentLabel agent={session.agent} />
         <span class="path">{showDirections(projectName(session))}</span>

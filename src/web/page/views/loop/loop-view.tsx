@@ -12,7 +12,7 @@ import { usePolled } from "../../state/use-polled.ts";
 import { plainText, showDirections } from "../../text/plain-text.ts";
 import type { SessionViewProps } from "../index.ts";
 
-const everyMs = 2_000;
+const pollMs = 2_000;
 const maxOutputBytes = 200_000;
 
 const columns: readonly Column[] = [
@@ -28,7 +28,7 @@ const columns: readonly Column[] = [
 
 export function LoopView({ id }: SessionViewProps) {
   const { line } = usePage();
-  const { value: loop, problem, refresh } = usePolled(() => line.api.loop.show({ session: id }), [id], everyMs);
+  const { value: loop, problem, refresh } = usePolled(() => line.api.loop.show({ session: id }), [id], pollMs);
   const [output, setOutput] = useState<{ title: string; text: string } | null>(null);
   if (loop === null) return problem === null ? <p class="faint loading">loading</p> : <Problem text={problem} />;
   const showOutput = async ({ pass, output: handle }: LoopPass) => {

@@ -10,13 +10,13 @@ import { addressOf } from "../../route.ts";
 import { usePolled } from "../../state/use-polled.ts";
 import { showDirections } from "../../text/plain-text.ts";
 
-const everyMs = 3_000;
+const pollMs = 3_000;
 /** Config keys of the budget that every new turn gets. */
 const budgetKeys = ["max_budget_usd", "max_tokens", "max_steps"];
 
 export function Budgets() {
   const { line } = usePage();
-  const { value: turns, problem } = usePolled(() => line.api.turn.list({ endedSince: null }), [], everyMs);
+  const { value: turns, problem } = usePolled(() => line.api.turn.list({ endedSince: null }), [], pollMs);
   const { value: config } = usePolled(() => line.api.config.show(), [], null);
   const defaults = config?.filter(({ key, value }) => budgetKeys.includes(key) && value !== null && value !== undefined);
   const limited = (turns ?? []).filter(({ left }) => left !== undefined);

@@ -8,11 +8,11 @@ import { usePolled } from "../../state/use-polled.ts";
 import { showDirections } from "../../text/plain-text.ts";
 import { exactTime } from "../../text/times.ts";
 
-const everyMs = 10_000;
+const pollMs = 10_000;
 
 export function Limits() {
   const { line } = usePage();
-  const { value: limits, problem } = usePolled(() => line.api.limits.list(), [], everyMs);
+  const { value: limits, problem } = usePolled(() => line.api.limits.list(), [], pollMs);
   const rows = (limits ?? []).flatMap(({ source, credential, windows, seenAt }) =>
     windows.map((window) => ({
       key: `${source} ${credential} ${window.name}`,

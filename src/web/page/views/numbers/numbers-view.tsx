@@ -13,7 +13,7 @@ import { Chart, stepText } from "./chart.tsx";
 import { Limits } from "./limits.tsx";
 import { otherKeys, periods, periodStart, periodSteps, seriesOf, type KeySeries, type Measure, type Period } from "./series.ts";
 
-const everyMs = 30_000;
+const pollMs = 30_000;
 const units = ["agent", "model", "project"] as const;
 type Unit = (typeof units)[number];
 
@@ -88,7 +88,7 @@ function Spending({ by, period, measure }: SpendingProps) {
       return { points, starts: periodSteps(period, now) };
     },
     [by, period],
-    everyMs,
+    pollMs,
   );
   const series = useMemo(() => (value === null ? [] : seriesOf(value.points, value.starts, measure)), [value, measure]);
   if (problem !== null) return <Problem text={problem} />;

@@ -16,11 +16,11 @@ import { usePolled } from "../../state/use-polled.ts";
 import { showDirections } from "../../text/plain-text.ts";
 import type { SessionViewProps } from "../index.ts";
 
-const everyMs = 2_000;
+const pollMs = 2_000;
 
 export function RaceView({ id }: SessionViewProps) {
   const { line } = usePage();
-  const { value: view, problem, refresh } = usePolled(() => line.api.race.show({ session: id }), [id], everyMs);
+  const { value: view, problem, refresh } = usePolled(() => line.api.race.show({ session: id }), [id], pollMs);
   const [plan, setPlan] = useState<RaceAdoption | null>(null);
   const now = useNow(1000);
   useListKeys();

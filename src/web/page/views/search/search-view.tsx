@@ -12,7 +12,8 @@ import type { ViewProps } from "../index.ts";
 
 type Hit = Awaited<ReturnType<Api["search"]["find"]>>[number];
 
-const typingMs = 200;
+/** The search starts when the user has typed nothing for this time. */
+const typingPauseMs = 200;
 
 export function SearchView({ parts }: ViewProps) {
   const { line } = usePage();
@@ -34,7 +35,7 @@ export function SearchView({ parts }: ViewProps) {
         },
         (error: unknown) => isCurrent && setProblem(problemText(error)),
       );
-    }, typingMs);
+    }, typingPauseMs);
     return () => {
       isCurrent = false;
       clearTimeout(timer);

@@ -15,14 +15,14 @@ import { showDirections } from "../../text/plain-text.ts";
 import type { SessionViewProps } from "../index.ts";
 import { TeamMail } from "./team-mail.tsx";
 
-const everyMs = 2_000;
+const pollMs = 2_000;
 
 type Phase = TeamData["team"]["phases"][number];
 type Member = Phase["members"][number];
 
 export function TeamView({ id }: SessionViewProps) {
   const { line } = usePage();
-  const { value: view, problem, refresh } = usePolled(() => line.api.team.show({ session: id }), [id], everyMs);
+  const { value: view, problem, refresh } = usePolled(() => line.api.team.show({ session: id }), [id], pollMs);
   useListKeys();
   if (view === null) return problem === null ? <p class="faint loading">loading</p> : <Problem text={problem} />;
   const isOpen = ["planning", "running", "paused"].includes(view.state);
