@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { isRecord } from "../../kit/text/json.ts";
 import type { Api } from "../../protocol/api/api.ts";
+import { messageOf } from "../../protocol/api/error.ts";
 import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { McpServerEntries } from "../../protocol/mcp/server-entry.ts";
@@ -231,7 +232,9 @@ class Sessions {
 
   /** Further updates follow after the answer. */
   #answer(open: OpenSession) {
-    setTimeout(() => void open.start().catch(() => {}));
+    const start = () =>
+      open.start().catch((error: unknown) => this.#deps.log(`session ${open.id} could not be followed: ${messageOf(error)}`));
+    setTimeout(() => void start());
     return { sessionId: open.id, ...open.state };
   }
 }
