@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findSystemProgram, type ProgramSearch } from "../kit/process/trusted-programs.ts";
+import { lastLine } from "../kit/text/cut-text.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { RawCalls } from "./launch/raw-call.ts";
 import { kernelSettings, linkAt, readText } from "./machine-key.ts";
@@ -192,7 +193,7 @@ async function lastLineOf({ command, env }: SandboxCommand, tryMs = 10_000): Pro
     const outputs = await Promise.race([texts, late]);
     if (outputs === null || child.signalCode === "SIGKILL") return "the launcher did not end in time";
     const [out, err] = outputs;
-    return (out.trim() || err.trim()).split("\n").at(-1) ?? "";
+    return lastLine(out) || lastLine(err);
   } catch (error) {
     return messageOf(error);
   }

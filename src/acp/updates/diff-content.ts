@@ -2,7 +2,7 @@
 // another agent's tool. A diff holds the changed lines and their context, not the whole file.
 import type { Diff } from "@agentclientprotocol/sdk";
 import type { Json } from "../../kit/text/json.ts";
-import { isRecord } from "../../kit/text/json.ts";
+import { firstText, replacementsOf } from "../../protocol/tree/node.ts";
 
 export type FileDiff = Pick<Diff, "path" | "oldText" | "newText"> & {
   /** The first line of the change in the new file; undefined if unknown. */
@@ -31,19 +31,10 @@ export function diffsOfPatch(patch: string): FileDiff[] {
   return hunks.map((hunk) => ({ path, oldText: isNew ? null : hunk.old.join("\n"), newText: hunk.new.join("\n"), line: hunk.line }));
 }
 
-/** The changes that the input of a call describes, of a tool that replaces texts or writes a whole file. */
+/** The changes in the input of a call whose tool replaces texts or writes a whole file. Empty for other tools. */
 export function diffsOfInput(input: Json, path: string): FileDiff[] {
-  const edits = Array.isArray(input["edits"]) ? input["edits"].filter(isRecord) : [input];
-  const replaced = edits.flatMap((edit): FileDiff[] => {
-    const oldText = textOf(edit, ["old_text", "old_string", "oldString", "oldText"]);
-    const newText = textOf(edit, ["new_text", "new_string", "newString", "newText"]);
-    return oldText === undefined || newText === undefined ? [] : [{ path, oldText, newText }];
-  });
-  if (replaced.length > 0) return replaced;
-  const content = textOf(input, ["content", "file_text"]);
+  const replacements = replacementsOf(input);
+  if (replacements.length > 0) return replacements.map(({ before, after }) => ({ path, oldText: before, newText: after }));
+  const content = firstText(input, ["content", "file_text"]);
   return content === undefined ? [] : [{ path, oldText: null, newText: content }];
-}
-
-function textOf(record: Json, names: readonly string[]): string | undefined {
-  return names.map((name) => record[name]).find((value) => typeof value === "string");
 }

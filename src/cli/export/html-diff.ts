@@ -1,6 +1,7 @@
 // Finds the diff of a tool call and writes it as HTML: changed lines in colour, context lines highlighted as code.
 import type { ToolBlock } from "./blocks.ts";
 import { codeLines, escaped, extensionOf, runsHtml } from "./html-text.ts";
+import { firstText, replacementsOf } from "../../protocol/tree/node.ts";
 
 /** Longer diffs are folded like outputs. */
 const maxShownLines = 400;
@@ -11,27 +12,20 @@ export function diffOf({ input, result }: ToolBlock): string | null {
   const display = result?.display ?? "";
   if (/^@@ /m.test(display)) return display;
   if (input === null) return null;
-  const path = input["file_path"] ?? input["filePath"] ?? input["path"];
-  const edits = Array.isArray(input["edits"]) ? (input["edits"] as unknown[]) : [input];
-  const hunks = edits.map(replacedText);
-  if (typeof path !== "string" || hunks.length === 0 || hunks.includes(null)) return null;
+  const path = firstText(input, ["file_path", "filePath", "path"]);
+  const hunks = replacementsOf(input).map(hunkOf);
+  if (path === undefined || hunks.length === 0) return null;
   return [`--- a/${path}`, `+++ b/${path}`, ...hunks].join("\n");
 }
 
-/** The lines that an edit removes and adds. Null if the input is no edit. */
-function replacedText(edit: unknown): string | null {
-  if (typeof edit !== "object" || edit === null) return null;
-  const field = (...names: string[]) =>
-    names.map((name) => (edit as Record<string, unknown>)[name]).find((value) => typeof value === "string");
-  const before = field("old_string", "old_text", "oldText", "oldString");
-  const after = field("new_string", "new_text", "newText", "newString");
-  if (typeof before !== "string" || typeof after !== "string") return null;
+/** The lines that an edit removes and adds. */
+function hunkOf({ before, after }: { before: string; after: string }): string {
   const removed = before === "" ? [] : before.split("\n").map((line) => `-${line}`);
   const added = after === "" ? [] : after.split("\n").map((line) => `+${line}`);
   return ["@@ @@", ...removed, ...added].join("\n");
 }
 
-export function isShown(diff: string): boolean {
+export function isShort(diff: string): boolean {
   return diff.split("\n", maxShownLines + 1).length <= maxShownLines;
 }
 
@@ -51,7 +45,7 @@ export function patchHtml(patch: string): string {
     .filter((diff) => diff.trim() !== "")
     .map((diff) => {
       const name = /^\+\+\+ (?:b\/)?(.*?)\t?$/m.exec(diff)?.[1] ?? diff.split("\n", 1)[0] ?? "";
-      return `<details${isShown(diff) ? " open" : ""}><summary><code>${escaped(name)}</code></summary>${diffHtml(diff)}</details>`;
+      return `<details${isShort(diff) ? " open" : ""}><summary><code>${escaped(name)}</code></summary>${diffHtml(diff)}</details>`;
     })
     .join("\n");
 }

@@ -5,7 +5,7 @@ import { type ImageData, type Node, shortId } from "../../protocol/tree/node.ts"
 import { type ExportBlock, imageUrl, type ToolBlock, toolSign, toolTexts } from "./blocks.ts";
 import { branchTitle, type Document, type ExportNode, sectionsOf, tipLabel, treeFacts, timeText, titleOf } from "./document.ts";
 import { filesSection } from "./file-changes.ts";
-import { diffHtml, diffOf, isShown, patchHtml } from "./html-diff.ts";
+import { diffHtml, diffOf, isShort, patchHtml } from "./html-diff.ts";
 import { mapHtml } from "./html-map.ts";
 import { pageScript } from "./html-script.ts";
 import { pageStyle } from "./html-style.ts";
@@ -124,7 +124,7 @@ function toolHtml(block: ToolBlock, highlightsFiles: boolean): string {
   const short = (argument.length > 200 ? `${argument.slice(0, 200)}…` : argument).replaceAll(/\s+/g, " ");
   const summary = `<span${signClasses[sign]}>${sign}</span> <b>${escaped(block.name)}</b> <code>${escaped(short)}</code>`;
   const diff = diffOf(block);
-  if (diff !== null && isShown(diff)) return `<details open><summary>${summary}</summary>${diffHtml(diff)}</details>`;
+  if (diff !== null && isShort(diff)) return `<details open><summary>${summary}</summary>${diffHtml(diff)}</details>`;
   const language = highlightsFiles && /^read/i.test(block.name) && block.result?.isError === false ? extensionOf(argument) : "";
   const outputs = (diff === null ? toolTexts(block) : [diff]).map((text) => ({
     runs: outputRuns(text, diff === null ? language : "diff"),

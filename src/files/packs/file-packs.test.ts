@@ -54,7 +54,7 @@ test("a thin pack is refused where its base is missing", async () => {
   await expect(receiveFilePack(shadowOf(to), second)).rejects.toThrow("a pack of files was refused");
 }, 60_000);
 
-test("a pack that is torn, or that ends in another state, is refused", async () => {
+test("a pack that is torn, or that ends in another tree than announced, is refused", async () => {
   using from = testProject();
   using to = testProject();
   from.write("a.txt", "one\n");
@@ -62,7 +62,7 @@ test("a pack that is torn, or that ends in another state, is refused", async () 
   const torn = { ...pack, bytes: pack.bytes.subarray(0, pack.bytes.length - 30) };
   await expect(receiveFilePack(shadowOf(to), torn)).rejects.toThrow("a pack of files was refused");
   await expect(receiveFilePack(shadowOf(to), { ...pack, tree: "4b825dc642cb6eb9a060e54bf8d69288fbee4904" })).rejects.toThrow(
-    "another state",
+    "another tree",
   );
   await expect(receiveFilePack(shadowOf(to), { ...pack, commit: "--upload-pack=touch x" })).rejects.toThrow("not the id of an object");
 }, 60_000);

@@ -1,5 +1,6 @@
 // Moves states of a project's files between machines as git packs: a full pack for a fresh machine, a thin pack for the
 // changes since an earlier state. A received pack is hostile input: git checks every object before it is stored.
+import { lastLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { bigFileMode } from "../snapshots/big-files.ts";
 import { replaceEntries } from "../snapshots/restore.ts";
@@ -9,7 +10,7 @@ import { readablePath, runGit, splitAtNul, tryGit, type ShadowRepository } from 
 /** Larger packs are refused on both sides: a row of the database must hold them. */
 export const maxPackBytes = 64 << 20;
 
-/** `commit` has `tree`, the recorded files without those too large for a snapshot, and unless it is the first, the parent `base`. */
+/** `commit` contains `tree`: the recorded files, without files too large for a snapshot. Its parent is `base`; the first has none. */
 export type FilePack = { commit: string; base: string | null; tree: string; bytes: Uint8Array };
 
 /** Without `base` the pack has all files; with it only the changes since that commit, which the receiver must have. */
@@ -46,14 +47,14 @@ export async function receiveFilePack(shadow: ShadowRepository, { commit, base, 
   const stored = (await runGit(shadow, ["cat-file", "-p", commit])).toString();
   const [first = "", second = ""] = stored.split("\n");
   const expectedParent = base === null ? !second.startsWith("parent ") : second === `parent ${base}`;
-  if (first !== `tree ${tree}` || !expectedParent) throw damaged("it ends in another state of the files than it says");
+  if (first !== `tree ${tree}` || !expectedParent) throw damaged("its last commit has another tree or parent than announced");
 }
 
 export function isObjectId(text: string): boolean {
   return /^[0-9a-f]{40}$/.test(text);
 }
 
-/** The paths of files that are too large for a snapshot. They do not travel. */
+/** The paths of files that are too large for a snapshot. A pack does not contain them. */
 export async function filesLeftOut(shadow: ShadowRepository, tree: string): Promise<string[]> {
   return (await bigFilesOf(shadow, tree)).map(readablePath);
 }
@@ -81,8 +82,4 @@ export async function commitTree(shadow: ShadowRepository, { tree, parent, messa
 
 function damaged(why: string): Fault {
   return new Fault("file-unreadable", `a pack of files was refused: ${why}`);
-}
-
-function lastLine(text: string): string {
-  return text.trim().split("\n").at(-1)!.slice(0, 300);
 }

@@ -1,5 +1,6 @@
 // Reads and writes the notes of commits in refs/notes/ai of the project's own repository. Only a command that asks for it
 // writes there: it adds objects and moves that one ref. The repository is not trusted, so no hook or program of it runs.
+import { lastLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { CommitNotes, CommittedFile } from "../../protocol/tree/history.ts";
 import { splitAtNul, type GitRunner } from "../git.ts";
@@ -88,12 +89,12 @@ async function writeNotes(git: ProjectGit, notes: ReadonlyMap<string, Buffer>): 
   const { args, env } = projectGitCommand(git.project, [...unpack, "fast-import", "--quiet", "--done"]);
   const signal = AbortSignal.timeout(limits.limitMs);
   const { code, err } = await git.git({ args, env, project: git.project, access: "read", repository, stdin, signal });
-  if (code !== 0) throw new Fault("internal", `the notes were not written: ${err.trim().split("\n").at(-1) ?? "git failed"}`);
+  if (code !== 0) throw new Fault("internal", `the notes were not written: ${lastLine(err) || "git failed"}`);
 }
 
 async function runProjectGit(git: ProjectGit, args: readonly string[], stdin?: Uint8Array): Promise<Buffer> {
   const { code, out, err } = await tryProjectGit(git, args, { ...limits, ...(stdin && { stdin }) });
   if (code === 0 && out.length < limits.maxBytes) return out;
-  const reason = code === 0 ? "its output is too long" : (err.trim().split("\n").at(-1) ?? "");
+  const reason = code === 0 ? "its output is too long" : lastLine(err);
   throw new Fault("internal", `git ${args.find((arg) => /^[a-z-]+$/.test(arg) && arg !== "-c")} failed in ${git.project}: ${reason}`);
 }

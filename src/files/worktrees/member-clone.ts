@@ -3,6 +3,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectorySafely, replaceTextSafely } from "../../kit/files/safe-file.ts";
+import { lastLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Worktree } from "../../protocol/worktree/ports.ts";
 import { gitSettings, runGit, tryGit, type ShadowRepository } from "../git.ts";
@@ -102,8 +103,4 @@ function cloneEnvironment(directory: string, isNew: boolean): Record<string, str
     GIT_NO_LAZY_FETCH: "1",
     GIT_ALLOW_PROTOCOL: "file",
   };
-}
-
-function lastLine(text: string): string {
-  return text.trim().split("\n").at(-1)?.slice(0, 500) ?? "";
 }

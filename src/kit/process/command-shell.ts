@@ -4,6 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createSafely, readSafely } from "../files/safe-file.ts";
 import { sendSignal } from "./processes.ts";
+import { lastLine } from "../text/cut-text.ts";
 import { shellQuote } from "../text/shell-quote.ts";
 
 export type ShellCommand = {
@@ -104,7 +105,7 @@ export class CommandShell {
         this.#waiting.get(number ?? 0)?.resolve(code ?? 1);
       }
     }
-    const message = (await errors).trim().split("\n").at(-1);
+    const message = lastLine(await errors);
     if (this.#child === child) this.#end(new Error(message || "the shell ended"));
   }
 

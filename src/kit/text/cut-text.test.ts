@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { byteLength, pluralize, cutText, decodeUtf8, groupDigits, omittedNote, oneLine } from "./cut-text.ts";
+import { byteLength, pluralize, cutText, decodeUtf8, groupDigits, lastLine, omittedNote, oneLine } from "./cut-text.ts";
 
 const family = "👨‍👩‍👧‍👦";
 const flag = "🇩🇪";
@@ -99,4 +99,10 @@ test("invalid bytes are decoded as U+FFFD, and a byte order mark stays", () => {
 test("groupDigits groups digits in threes", () => {
   expect([0, 999, 1000, 12345, 1234567].map(groupDigits)).toEqual(["0", "999", "1,000", "12,345", "1,234,567"]);
   expect([0, 1, 1000].map((count) => pluralize(count, "line"))).toEqual(["0 lines", "1 line", "1,000 lines"]);
+});
+
+test("the last line of an output is the last one with text, cut at 500 characters", () => {
+  expect(lastLine("one\n two \n\n")).toBe("two");
+  expect(lastLine("")).toBe("");
+  expect(lastLine(`first\n${"x".repeat(600)}`)).toHaveLength(500);
 });

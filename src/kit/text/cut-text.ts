@@ -62,6 +62,15 @@ export function oneLine(text: string, maxChars: number): string {
   return `${flat.slice(0, clusterStart(flat, Math.max(0, Math.min(flat.length, maxChars - 1)))).trimEnd()}…`;
 }
 
+/** The last line that is not empty, at most 500 characters of it. Programs print the reason of a failure there. */
+export function lastLine(text: string): string {
+  const trimmed = text.trimEnd();
+  return trimmed
+    .slice(trimmed.lastIndexOf("\n") + 1)
+    .trim()
+    .slice(0, 500);
+}
+
 /** Invalid bytes become U+FFFD. A byte order mark stays. */
 export function decodeUtf8(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);

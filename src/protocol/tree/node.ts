@@ -1,4 +1,5 @@
 // Nodes of the tree. A node is immutable: it never changes after it was stored.
+import { isRecord } from "../../kit/text/json.ts";
 import type { CallPart, NewNode, Note, Part } from "../schema/tree.ts";
 
 export type {
@@ -51,9 +52,24 @@ export function callsOf(node: { parts: Part[] }): CallPart[] {
 
 /** The argument of a tool call that a person reads first. All of the input as JSON if there is no such argument. */
 export function mainArgument(input: Record<string, unknown>): string {
-  const main = mainArguments.map((name) => input[name]).find((value) => typeof value === "string");
+  const main = firstText(input, mainArguments);
   if (main !== undefined) return main;
   return Object.keys(input).length === 0 ? "" : JSON.stringify(input);
+}
+
+/** The texts that a call of an edit tool replaces, and the texts after it. Empty for calls of other tools. */
+export function replacementsOf(input: Record<string, unknown>): { before: string; after: string }[] {
+  const edits = Array.isArray(input["edits"]) ? input["edits"].filter(isRecord) : [input];
+  return edits.flatMap((edit) => {
+    const before = firstText(edit, ["old_text", "old_string", "oldText", "oldString"]);
+    const after = firstText(edit, ["new_text", "new_string", "newText", "newString"]);
+    return before === undefined || after === undefined ? [] : [{ before, after }];
+  });
+}
+
+/** The first of these fields that is a text. Tools of different agents name a field differently. */
+export function firstText(input: Record<string, unknown>, names: readonly string[]): string | undefined {
+  return names.map((name) => input[name]).find((value) => typeof value === "string");
 }
 
 /** In the order of importance. The later ones are from tools of external agents. */
