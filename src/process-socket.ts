@@ -63,7 +63,7 @@ export async function passToHub(lookup: HubLookup, caller: Pick<ApiCaller, "dire
   const { connectHub } = await import("./hub/find-hub.ts");
   const { api } = await connectHub(lookup, caller, { start: true });
   try {
-    // The hub remembers the environment of a caller that watches the session.
+    // The hub keeps the environment of a caller that watches the session.
     await Array.fromAsync(api.turn.watch({ session, afterSeq: Number.MAX_SAFE_INTEGER, until: "now" }));
   } finally {
     await api.close();

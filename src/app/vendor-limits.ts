@@ -36,7 +36,7 @@ export function createVendorLimits(stateDir: string, now: () => number = Date.no
       const entry = { source: vendor, credential: apiKey === "" ? null : fingerprint(apiKey), windows, seenAt: now() };
       if (isMaterial(written.get(keyOf(entry)), windows)) save(entry);
     },
-    /** Called for the end of every turn. Remembers an agent's limit, and forgets it after a turn that worked. */
+    /** Called for the end of every turn. Stores an agent's limit, and removes it after a turn without an error. */
     noteEnd(agent: string, model: string | null, error: TurnError | null): void {
       const source = sourceOf(agent, model);
       if (error === null) {

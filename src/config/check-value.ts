@@ -20,7 +20,7 @@ export function checkValue(entry: ConfigKey, value: unknown): CheckedValue {
 export function jsonFromText({ type }: ConfigKey, text: string): unknown {
   if (type === "integer" || type === "count" || type === "number" || type === "amount") return text.trim() === "" ? text : Number(text);
   if (type === "boolean") return booleans[text.trim().toLowerCase()] ?? text;
-  if (type === "hook") return text.startsWith("[") ? (parsedOr(text) ?? text) : text;
+  if (type === "hook") return text.startsWith("[") ? (parseOrNull(text) ?? text) : text;
   if (!/-(?:list|map)$/.test(type)) return text;
   try {
     return JSON.parse(text);
@@ -30,7 +30,7 @@ export function jsonFromText({ type }: ConfigKey, text: string): unknown {
 }
 
 /** Null if the text is no JSON. */
-function parsedOr(text: string): unknown {
+function parseOrNull(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -1,4 +1,4 @@
-// Stores whether the user trusts the files of a project that can widen rights. Trust is for exactly this content: any
+// Stores whether the user trusts the files of a project that can widen rights. The user trusts their present content: any
 // change revokes it. Each directory has its own small file, so that two writers never collide. A caller that has parsed
 // files passes its reader, so that the parsed bytes are hashed.
 import { readdirSync, rmSync } from "node:fs";
@@ -71,8 +71,8 @@ function readContent(project: string, reader = new FileReader(project)): Content
   const scan: Scan = { reader, files: [], directories: 0, bytes: 0, hash: new Bun.CryptoHasher("sha256") };
   try {
     for (const source of trustSources) visit(scan, source, []);
-    const unseen = parsed.find((path) => !scan.files.some((file) => join(project, file) === path));
-    if (unseen !== undefined) throw new Error(`${unseen} changed while it was read`);
+    const changed = parsed.find((path) => !scan.files.some((file) => join(project, file) === path));
+    if (changed !== undefined) throw new Error(`${changed} changed while it was read`);
   } catch (error) {
     return { files: scan.files, digest: null, problem: messageOf(error) };
   }
@@ -91,7 +91,7 @@ function visit(scan: Scan, path: string, parents: readonly string[]): void {
   const real = realPath(full);
   const stat = statPath(full);
   if (stat === undefined || real === null || parents.includes(real)) return;
-  if (!real.startsWith(root + sep)) return addLinkOut(scan, path, real);
+  if (!real.startsWith(root + sep)) return addOutsideLink(scan, path, real);
   if (stat.isFile()) return addFile(scan, path);
   if (!stat.isDirectory()) throw new Error(`${path} is neither a file nor a directory`);
   if (parents.length > max.depth) throw new Error(`${path} is nested too deeply`);
@@ -118,8 +118,8 @@ function readFile({ reader, bytes }: Scan, path: string): Buffer {
   throw new Error(`more than ${max.bytes} bytes to read before trusting them`);
 }
 
-/** The content behind such a link is never used, so its target is enough. */
-function addLinkOut(scan: Scan, path: string, target: string): void {
+/** Adds a link that leads out of the project. skein never reads through it, so only its target is hashed. */
+function addOutsideLink(scan: Scan, path: string, target: string): void {
   scan.hash.update(`link:${Buffer.byteLength(path)}:${path}:${Buffer.byteLength(target)}:${target}`);
   scan.files.push(path);
 }

@@ -48,9 +48,9 @@ export type EngineDeps = {
   guards: ProjectGuards;
   /** Called for the turns of this process. Must return at once and not throw. Missing if the user has no hooks. */
   runHook?: (event: HookEvent) => void;
-  /** Called for each turn of this process that has ended, sub-sessions included. Missing if the user wants no traces. */
+  /** Called for each turn of this process that has ended, sub-sessions included. Missing if traces are off. */
   traceTurn?: (turn: Turn) => void;
-  /** Variables that link what a turn starts to its span. Missing if the user wants no traces. */
+  /** Variables that link what a turn starts to its span. Missing if traces are off. */
   traceEnv?: (turn: Turn, traceparent: string | undefined) => Promise<Record<string, string>>;
   /** Runs the checks of turns. */
   runCommand: CommandRunner;

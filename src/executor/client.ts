@@ -356,7 +356,7 @@ function spawnExecutor({ command, env, cwd, port }: ConnectionOptions): Executor
 
 const maxRefusals = 3;
 
-/** Calls that run at the same time all get the refusal: the proxy can't know which of them asked. */
+/** Calls that run at the same time all get the refusal: the proxy can't tell which of them made the connection. */
 function withRefusals(outcome: ToolOutcome, refusals: readonly string[]): ToolOutcome {
   const texts = [...new Set(refusals)].slice(0, maxRefusals).map((text) => oneLine(text, 300));
   if (texts.length === 0) return outcome;

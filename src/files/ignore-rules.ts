@@ -1,4 +1,4 @@
-// Tells names that no rule of a .gitignore file can match from names that git must decide about. It never decides that a
+// Separates names that no rule of a .gitignore file can match from names that git must decide about. It never decides that a
 // file is ignored. Most new files match no rule, and starting git for them takes longer than all else in a snapshot.
 
 /** Whether one of the rules may match a file or directory with this name, wherever it is. Names have one letter for each byte. */

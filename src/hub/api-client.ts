@@ -27,13 +27,13 @@ export async function connect(address: ApiAddress, caller: ApiCaller): Promise<R
 
 type OpenConnection = (accept: AcceptConnection) => Promise<Connection>;
 
-const helloMs = 5_000;
+const helloLimitMs = 5_000;
 
 /** Connects over a transport of another module. */
 export async function connectOver(open: OpenConnection, caller: ApiCaller): Promise<RemoteApi> {
   let client!: ClientConnection;
   const connection = await open((opened): FrameHandler => (client = new ClientConnection(opened)));
-  const timeout = setTimeout(() => connection.close("it does not answer"), helloMs);
+  const timeout = setTimeout(() => connection.close("it does not answer"), helloLimitMs);
   try {
     const welcome = await client.hello(caller);
     return { api: client.api(), welcome, call: (method, params) => client.call(method, params) };

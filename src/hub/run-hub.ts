@@ -104,7 +104,7 @@ export async function runHub(deps: HubDeps): Promise<boolean> {
 /** A new hub waits this long for a caller before it starts pending turns with its own environment. */
 const callerGraceMs = 5_000;
 
-/** The runner of pending turns, and an `apiFor` that remembers the environments of callers for it. */
+/** The runner of pending turns, and an `apiFor` that keeps the environments of callers for it. */
 function createRunner({ api, apiFor, env, log }: HubDeps): { runner: PendingRunner; apiFor: HubDeps["apiFor"] } {
   const callers = new Callers();
   const startedAt = Date.now();

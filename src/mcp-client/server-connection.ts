@@ -135,7 +135,7 @@ export class ServerConnection {
   /** Never rejects. */
   async close(): Promise<void> {
     this.hasEnded = true;
-    // The protocol object forgets its transport when it ends, but its program may still run.
+    // The client drops its transport when the transport ends, but the server's program may still run.
     const closing = Promise.allSettled([this.client.close(), this.#transport.close()]);
     await Promise.race([closing, Bun.sleep(closeTimeoutMs)]);
   }

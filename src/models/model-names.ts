@@ -1,5 +1,5 @@
 // Resolves the name of a model as a person or another model wrote it: an alias, without a vendor, in capitals, with other
-// dashes and dots. It is the only place for that. It is loaded at every start, so it must not load the price table.
+// dashes and dots. No other file does that. It is loaded at every start, so it must not load the price table.
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { Fault } from "../protocol/api/error.ts";
 import data from "./model-names.json";
@@ -7,7 +7,7 @@ import { findVendor, splitEffort, vendors } from "./vendors.ts";
 
 /** The names of one vendor's models. tools/prices.ts writes them. */
 export type ModelNames = {
-  /** Alias → id of the newest model of that line. */
+  /** Alias → id of the newest model with that name, such as `opus`. */
   aliases: Record<string, string>;
   /** The ids that `skein models` lists: recommended ones first, then newest first. */
   ids: string[];
@@ -52,7 +52,7 @@ function isVendor(name: string, { vendors: configured }: NameOptions): boolean {
   return findVendor(name) !== undefined || configured.includes(name);
 }
 
-/** The same, for a name that may also be a vendor, which means its default model. Throws for a vendor that does not exist. */
+/** Like `resolveModelName`. Accepts a vendor alone too, for its default model. Throws if the vendor does not exist. */
 export function requireModelName(text: string, options: NameOptions): string {
   if (isVendor(text, options)) return text;
   const name = resolveModelName(text, options);
@@ -75,12 +75,12 @@ export function aliasTargets(options: NameOptions): Record<string, string[]> {
 
 function resolveBareName(name: string, options: NameOptions): string {
   const alias = name.toLowerCase();
-  const lines = vendors.flatMap(({ name: vendor }) => {
+  const matches = vendors.flatMap(({ name: vendor }) => {
     const { aliases } = namesOf(vendor);
     return Object.hasOwn(aliases, alias) ? [{ vendor, id: aliases[alias]! }] : [];
   });
-  const line = lines.find(({ vendor }) => options.isReady(vendor)) ?? lines[0];
-  if (line !== undefined) return `${line.vendor}/${line.id}`;
+  const match = matches.find(({ vendor }) => options.isReady(vendor)) ?? matches[0];
+  if (match !== undefined) return `${match.vendor}/${match.id}`;
   for (const { name: vendor, ids } of vendors) {
     const id = ids === undefined ? null : (knownId(vendor, name) ?? similarId(vendor, name));
     if (id !== null) return `${vendor}/${id}`;

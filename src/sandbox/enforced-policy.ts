@@ -1,4 +1,4 @@
-// Says how much of a policy this machine enforces. It is needed before the first request, so it loads nothing else.
+// Computes how much of a policy this machine enforces. It is needed before the first request, so it loads nothing else.
 import { type EnforcedPolicy, namedHosts, type Policy } from "../protocol/api/policy.ts";
 import type { SandboxSupport, Tier } from "./sandbox-command.ts";
 

@@ -199,7 +199,7 @@ function kindOf(path: string): "file" | "directory" | null {
   }
 }
 
-/** Also true for a link that leads nowhere. */
+/** True for a link without a target, too. */
 function exists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

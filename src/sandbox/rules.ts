@@ -182,8 +182,11 @@ export function describeSandbox(rules: SandboxRules, policy: Policy, isEnforced:
   };
 }
 
+/** `env` is the user's environment: it can name further configuration files of git. */
+type GuardInput = WritablePaths & { env?: Record<string, string | undefined> };
+
 /** The paths in writable directories that stay read-only, if the tier can protect them. */
-export function guardedPaths(policy: Policy, paths: WritablePaths): string[] {
+export function guardedPaths(policy: Policy, paths: GuardInput): string[] {
   return protectedPaths({ ...paths, writable: writablePaths(policy, paths), allowed: policy.allowWrite });
 }
 
@@ -191,7 +194,7 @@ export function guardedPaths(policy: Policy, paths: WritablePaths): string[] {
  * The guarded paths that must stay mounted, with the directories above them. Other worktrees of the repository come and go,
  * and theirs are not among them.
  */
-export function mountedGuards(policy: Policy, paths: WritablePaths): string[] {
+export function mountedGuards(policy: Policy, paths: GuardInput): string[] {
   const writable = writablePaths(policy, paths);
   const guarded = guardedPaths(policy, paths);
   const otherWorktrees = writable.map((path) => `${realPathOf(path) ?? path}${sep}worktrees`);

@@ -40,7 +40,7 @@ export type SandboxSupport = {
 /** `env` must be added to the environment of the started process. */
 export type SandboxCommand = { command: string[]; env: Record<string, string> };
 
-/** Without sandbox rules it is the command itself, with its processes contained if the machine can. */
+/** Without rules the command starts without a sandbox. Its processes are still contained, if the machine supports that. */
 export function sandboxCommand({ rules, support, selfCommand, command, cwd }: SandboxCommandOptions): SandboxCommand {
   const { tier, tools } = support;
   if (tier === "seatbelt")
@@ -75,8 +75,8 @@ function callListVariables(request: LaunchRequest): Record<string, string> | nul
 }
 
 /**
- * Moves variables of the dynamic loader behind the launcher: `args` set them inside. They name directories with code, which
- * may be in the project, and `unshare`, `setpriv` and the launcher would load it outside.
+ * Takes variables of the dynamic loader out of `env`. With `args` before the command they are set again inside of the sandbox.
+ * They name directories with code, maybe in the project. `unshare`, `setpriv` and the launcher would load that code outside.
  */
 export function moveLoaderVariables<Value extends string | undefined>(env: Readonly<Record<string, Value>>): MovedVariables<Value> {
   const moved = Object.entries(env).flatMap(([name, value]) => (isLoaderVariable(name) && value ? [`${name}=${value}`] : []));

@@ -1,4 +1,4 @@
-// The directories that a policy lets tools write, with the repositories that commits there write.
+// The directories in which a policy lets tools write. They include git directories outside of the project, for commits in it.
 import { isTooBroad } from "../kit/files/path-status.ts";
 import type { Policy } from "../protocol/api/policy.ts";
 import { writableGitPaths } from "./git-paths.ts";
@@ -7,8 +7,6 @@ export type WritablePaths = {
   project: string;
   directory: string;
   home: string;
-  /** The user's environment. */
-  env?: Record<string, string | undefined>;
 };
 
 export function writablePaths(policy: Policy, { project, directory, home }: WritablePaths): string[] {

@@ -105,7 +105,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   const clock = createSpinnerClock((now) => (state.activity === null ? undefined : send({ type: "clock", now })));
   /** The frame of an event also moves the spinner. */
   const withClock = ({ type }: UpdateMessage): State => {
-    const now = type === "event" && state.activity !== null ? clock.take() : null;
+    const now = type === "event" && state.activity !== null ? clock.move() : null;
     return now === null ? state : update(state, { type: "clock", now }).state;
   };
 

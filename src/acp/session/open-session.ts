@@ -56,7 +56,7 @@ type Follower = { feed: AsyncIterator<Event>; isStopped: boolean; handled: Promi
 type Place = Pick<OpenSessionDeps, "addDirs" | "mcpServers">;
 
 const maxTitle = 80;
-/** Ends of turns that are remembered for a prompt whose turn ended before its start was confirmed. */
+/** This many ends of turns are kept: a turn can end before `#takeTurn` has its id. */
 const maxEnded = 20;
 
 export class OpenSession {
@@ -166,7 +166,7 @@ export class OpenSession {
     if (id === "agent") this.#offer = await readOffer(this.#api);
   }
 
-  /** Tells the client about a change of the policy by its other name. */
+  /** Reports the policy as a mode. Some clients show modes instead of options. */
   async sendMode(): Promise<void> {
     await this.#send({ sessionUpdate: "current_mode_update", currentModeId: this.#choices.policy });
   }

@@ -26,7 +26,7 @@ type ContainedGitDeps = {
 
 /** More idle shells than this are rare: one process works in few projects at a time. */
 const maxIdleShells = 8;
-/** No command of git takes longer, so that none holds a turn for ever. Most callers set a shorter limit. */
+/** No command of git takes longer, so that none holds up a turn without end. Most callers set a shorter limit. */
 const maxCommandMs = 600_000;
 
 type ShellTarget = Pick<GitCommand, "project" | "repository" | "access">;
@@ -37,10 +37,10 @@ const idleMs = 10;
 
 export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): ContainedGit {
   const shells = new Map<string, CommandShell>();
-  const openShell = async (place: ShellTarget, purpose: "git" | "find"): Promise<CommandShell> => {
+  const openShell = async (target: ShellTarget, purpose: "git" | "find"): Promise<CommandShell> => {
     const support = await deps.support();
-    const key = JSON.stringify([place.project, place.repository, place.access, purpose]);
-    const shell = shells.get(key) ?? startShell(ctx, place, { support, directory: deps.createScratchDirectory() });
+    const key = JSON.stringify([target.project, target.repository, target.access, purpose]);
+    const shell = shells.get(key) ?? startShell(ctx, target, { support, directory: deps.createScratchDirectory() });
     shells.delete(key);
     shells.set(key, shell); // a Map is in order of insertion: the latest is last
     const idle = [...shells].filter(([, { isBusy }]) => !isBusy);
@@ -85,10 +85,10 @@ function requireGit(ctx: AppContext, project: string): string {
 
 function startShell(
   ctx: AppContext,
-  place: ShellTarget,
+  target: ShellTarget,
   { support, directory }: { support: SandboxSupport; directory: string },
 ): CommandShell {
-  const { temp, ...shell } = containedCommand(ctx, place, { command: ["/bin/sh"], support, directory });
+  const { temp, ...shell } = containedCommand(ctx, target, { command: ["/bin/sh"], support, directory });
   return new CommandShell({ ...shell, directory: temp });
 }
 

@@ -1,5 +1,5 @@
-// Gives each turn its executor: one for each policy, project and topmost session, started at its first use in the sandbox that
-// this machine supports. Also gives the sandbox command for external CLIs, and git for skein itself.
+// Provides executors: one for each policy, project and topmost session, started at its first use in the sandbox that this
+// machine supports. Also provides the sandbox command for external CLIs, and git for skein itself.
 import { statSync } from "node:fs";
 import type { SandboxedCommand, SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import type { GitRunner } from "../../files/git.ts";
@@ -15,8 +15,8 @@ import { createExecutorPool, executorOf } from "./executor-pool.ts";
 import { guardExecutor } from "./guard-watch.ts";
 import { resolveTurn } from "./resolve-turn.ts";
 import {
-  canGuard,
-  keepOwnDirectories,
+  canProtectPaths,
+  protectOwnDirectories,
   memberTag,
   protectionOf,
   refuseLinks,
@@ -32,8 +32,8 @@ export type ExecutorProvider = {
   /** Returns what this machine enforces for the policy. Throws if the policy requires a sandbox and there is none. */
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   /**
-   * Throws if the project's `.git` or `.skein` is a link, or if tools could change skein's own directories. The start of a sandbox also looks for links in the paths that git's
-   * settings name, which takes longer. `enforced` must have been called before.
+   * Throws if the project's `.git` or `.skein` is a link, or if tools could change skein's own directories. The start of a
+   * sandbox also looks for links in the paths that git's settings name, which takes longer. Call `enforced` first.
    */
   refuseLinks: (turn: Pick<SandboxedTurn, "project" | "directory" | "policy">) => void;
   /** `enforced` must have been called before. */
@@ -170,8 +170,8 @@ function programOf(key: string): string | undefined {
 function checkLinks(ctx: AppContext, turn: Parameters<ExecutorProvider["refuseLinks"]>[0], support: SandboxSupport): void {
   if (!sandboxes(support, turn.policy)) return;
   const resolved = resolveTurn(turn, ctx.paths.state);
-  keepOwnDirectories(ctx, resolved, support);
-  if (canGuard(turn.policy, support)) refuseLinks(protectionOf(ctx, resolved));
+  protectOwnDirectories(ctx, resolved, support);
+  if (canProtectPaths(turn.policy, support)) refuseLinks(protectionOf(ctx, resolved));
 }
 
 function requireSandbox(enforced: EnforcedPolicy, policy: Policy, support: SandboxSupport | null): EnforcedPolicy {

@@ -24,7 +24,7 @@ export function resolveTurn<Turn extends TurnPaths>(turn: Turn, stateDir: string
   };
   const project = resolve(turn.project, known);
   const directory = resolve(turn.directory, known);
-  // Also a project that no tool has worked in may contain links, from the one who wrote it.
+  // A project can contain links of its author, before any tool has worked in it.
   const wider = [...known, project, directory];
   const resolveAll = (paths: string[]) => paths.map((path) => resolve(path, wider));
   const { allowWrite, addDirs } = turn.policy;

@@ -1,5 +1,5 @@
-// Decides for a turn whether it is sandboxed here, and refuses what no sandbox can protect: links, and skein's own directories
-// inside the project. It is needed before the first request, so it builds no rules.
+// Decides whether a turn is sandboxed on this machine. Refuses turns that no sandbox could protect: with links in the project,
+// or with skein's own directories in it. Runs before the first request, so it must stay fast and builds no rules.
 import { sep } from "node:path";
 import { followLinks } from "../../kit/files/follow-links.ts";
 import { resolveLinks } from "../../kit/files/path-status.ts";
@@ -26,7 +26,8 @@ export function sandboxes({ tier }: SandboxSupport, policy: Policy): boolean {
   return policy.name !== "full" && tier !== "none";
 }
 
-export function canGuard({ name }: Policy, { tier }: SandboxSupport): boolean {
+/** Whether the sandbox can keep single paths read-only inside a writable directory. */
+export function canProtectPaths({ name }: Policy, { tier }: SandboxSupport): boolean {
   return name === "workspace" && (tier === "namespaces" || tier === "seatbelt");
 }
 
@@ -35,7 +36,7 @@ export function protectionOf(
   turn: Pick<SandboxedTurn, "project" | "directory" | "policy">,
 ): ProtectionInput {
   const { project, directory, policy } = turn;
-  return { writable: writablePaths(policy, { project, directory, home, env }), allowed: policy.allowWrite, home, env };
+  return { writable: writablePaths(policy, { project, directory, home }), allowed: policy.allowWrite, home, env };
 }
 
 export function refuseLinks(protection: ProtectionInput, configured?: NamedPaths): void {
@@ -47,15 +48,15 @@ export function refuseLinks(protection: ProtectionInput, configured?: NamedPaths
 }
 
 /**
- * Tools must not change skein's own settings, which could allow them everything in the next run. In a project that contains
- * them, such as ~/.config, they are hidden. A missing directory can't be hidden, so it is created.
+ * Tools must not change skein's own settings: they could allow themselves everything in the next run. In a project such as
+ * ~/.config the sandbox hides skein's directories. It can't hide a missing directory, so this creates it.
  */
-export function keepOwnDirectories(
-  { paths: { config, data, state, home }, env }: AppContext,
+export function protectOwnDirectories(
+  { paths: { config, data, state, home } }: AppContext,
   { project, directory, policy }: Pick<SandboxedTurn, "project" | "directory" | "policy">,
   { tier }: SandboxSupport,
 ): void {
-  const writable = writablePaths(policy, { project, directory, home, env });
+  const writable = writablePaths(policy, { project, directory, home });
   if (writable.length === 0) return;
   const isInside = (path: string) => writable.some((parent) => path.startsWith(parent + sep));
   for (const own of [config, data, state].filter((path) => !policy.allowWrite.includes(path))) {
@@ -71,8 +72,8 @@ export function keepOwnDirectories(
 }
 
 /**
- * The variable that names the member of a team. An executor has it too, because the memory of its commands counts for the member,
- * whatever they put into their own environment.
+ * The variable that names the member of a team. The executor has it too: memory of its descendants counts for the member, also if
+ * a command removes the variable from its environment.
  */
 export function memberTag({ env }: Pick<SandboxedTurn, "env">): Record<string, string> {
   const id = env?.[memberVariable];

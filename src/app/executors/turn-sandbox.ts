@@ -18,8 +18,8 @@ import { createGuardWatch, type GuardWatch, lostGuardText } from "./guard-watch.
 import { openHostRoute } from "./host-route.ts";
 import { resolveTurn } from "./resolve-turn.ts";
 import {
-  canGuard,
-  keepOwnDirectories,
+  canProtectPaths,
+  protectOwnDirectories,
   memberTag,
   protectionOf,
   refuseLinks,
@@ -103,10 +103,10 @@ function sandboxFor(ctx: AppContext, namedTurn: SandboxedTurn, deps: SandboxDeps
     const projects = [project, directory].filter((path) => !isTooBroad(path, ctx.paths.home));
     addToolDirectories(ctx.paths.state, [...projects, ...policy.addDirs, ...policy.allowWrite]);
   }
-  const isGuarded = canGuard(policy, support);
+  const isGuarded = canProtectPaths(policy, support);
   const writable = isGuarded ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
   const { home, config, data, state, cache } = ctx.paths;
-  if (sandboxes(support, policy)) keepOwnDirectories(ctx, turn, support);
+  if (sandboxes(support, policy)) protectOwnDirectories(ctx, turn, support);
   const protection = isGuarded ? protectionOf(ctx, turn) : null;
   const configured = protection === null ? null : configuredPaths(protection);
   if (protection !== null && configured !== null) refuseLinks(protection, configured);

@@ -47,7 +47,7 @@ function claim(path: string): string | null {
   }
 }
 
-/** Statuses after which the protocol wants another try. */
+/** The protocol requires another attempt after these statuses. */
 const retried = [408, 429, 502, 503, 504];
 
 async function post(path: string, { url, headers, timeoutMs }: OtlpSettings): Promise<"done" | "later"> {

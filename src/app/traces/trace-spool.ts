@@ -1,5 +1,5 @@
-// Stores the spans of each ended turn in a file, and starts a process that sends the files. So a collector that is slow or
-// down delays no turn and no exit, and spans survive the end of this process.
+// Stores the spans of each ended turn in a file, and starts a process that sends the files. So a slow collector delays no turn
+// and no exit, and spans survive the end of this process.
 import { join } from "node:path";
 import { replaceFile } from "../../kit/files/replace-file.ts";
 import { otlpSettings, type OtlpSettings } from "../../protocol/otlp/otlp-settings.ts";
@@ -14,11 +14,11 @@ export type TraceSpool = {
   /** Stores the spans of a turn. Does not reject: a failure is a warning, once. */
   add: (turn: Turn) => Promise<void>;
   /**
-   * The variables for programs that the turn starts: its span as the parent of theirs. Does not reject.
+   * Variables for programs that the turn starts. With them a program sets its spans below the turn's span. Does not reject.
    * `traceparent` is the span above the turn, if its caller named one.
    */
   envOf: (turn: Turn, traceparent: string | undefined) => Promise<Record<string, string>>;
-  /** Starts a process that sends what is stored. */
+  /** Starts a process that sends the stored spans. Does nothing if this process has stored none since the last time. */
   send: () => Promise<void>;
 };
 
@@ -71,7 +71,7 @@ export function createTraceSpool(ctx: AppContext, openStore: () => Promise<Store
   };
 }
 
-/** Null, with one warning, if the endpoint is no URL: a trace is never worth a run. */
+/** Null if no endpoint is set. Also null, with a warning, if it is no URL: a wrong setting of traces must not prevent a run. */
 function settingsOf({ env, warn }: AppContext): OtlpSettings | null {
   try {
     return otlpSettings(env);
@@ -93,13 +93,13 @@ async function bodyOf(turn: Turn, { settings, ...context }: ParentContext & { se
   return JSON.stringify(traceRequest(spans, { ...settings, version: ctx.version }));
 }
 
-/** The span of the turn that spawned this one, which is still running; for other turns that of the caller. */
+/** A sub-session's turn has the running turn of its parent session as parent. Any other turn has the caller's span. */
 async function parentOf(turn: Turn, context: ParentContext): Promise<SpanParent | null> {
   const { store, ctx, callers } = context;
   const session = await store.session(turn.session);
-  const above = session?.parentSession ? (await store.openTurns(session.parentSession)).at(-1) : undefined;
-  if (above === undefined) return callers.get(turn.id) ?? parseTraceparent(ctx.env["TRACEPARENT"]);
-  return spanOfTurn(above.id, await parentOf(above, context));
+  const parentTurn = session?.parentSession ? (await store.openTurns(session.parentSession)).at(-1) : undefined;
+  if (parentTurn === undefined) return callers.get(turn.id) ?? parseTraceparent(ctx.env["TRACEPARENT"]);
+  return spanOfTurn(parentTurn.id, await parentOf(parentTurn, context));
 }
 
 /** Variables that the sender needs. It gets no key of a vendor. */

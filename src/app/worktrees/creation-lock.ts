@@ -9,7 +9,7 @@ import { Fault } from "../../protocol/api/error.ts";
 
 const pollMs = 50;
 /** A worktree of 50,000 files takes a few seconds. */
-const limits = { reportMs: 2_000, giveUpMs: 120_000 };
+const limits = { reportMs: 2_000, maxWaitMs: 120_000 };
 
 export type CreationLockOptions = {
   /** skein's state directory. */
@@ -30,7 +30,7 @@ export async function withCreationLock<Result>(path: string, options: CreationLo
   while (!tryLock(file)) {
     const waitedMs = clock.now() - startedAt;
     const holder = `process ${readHolder(file)?.pid ?? "?"}`;
-    if (waitedMs > limits.giveUpMs)
+    if (waitedMs > limits.maxWaitMs)
       throw new Fault("session-busy", `${holder} has been creating the worktree ${path} for too long`, {
         hint: `wait for that process or end it; if it does something else, remove ${file}`,
       });

@@ -1,4 +1,6 @@
-// Draws the cells of a terminal as SVG: text as text, one file for light and dark. Pure.
+// Draws the cells of a terminal as SVG. Text stays text that can be selected, and one file serves light and dark mode. Pure.
+
+/** `style` has classes of `terminalStyle`, with blanks between them. */
 type Cell = { text: string; style: string };
 export type Screen = { columns: number; rows: Cell[][] };
 
@@ -75,7 +77,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** Text of a model or a tool stays text. A character that XML forbids would break the whole picture. */
+/** Escapes text of a model or a tool. Removes characters that XML forbids: one of them would break the whole picture. */
 export function escaped(text: string): string {
   return Bun.escapeHTML(text.toWellFormed().replace(/[\p{Cc}\uFFFE\uFFFF]/gu, ""));
 }

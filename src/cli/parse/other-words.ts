@@ -1,5 +1,5 @@
 // The words of other programs: commands that people type by habit, and what they mean here. Loaded only for a word that is
-// no command. A word either runs a command of skein, or is refused with the words that do what the user wants.
+// no command. A word either runs a command of skein, or is refused with the command that skein has for it.
 import { Fault } from "../../protocol/api/error.ts";
 
 export type OtherWord = {

@@ -22,7 +22,7 @@ export type PrintOptions = {
   quiet?: boolean;
   /** Set for a turn of a conversation. Only the first prints the agent, and a cancelled turn is not an error. */
   conversation?: "first" | "next";
-  /** The directory that the turn was asked from. A session that works in another one is named with its directory. */
+  /** The directory from which the user started the turn. A printer shows the session's directory if it is another one. */
   directory?: string;
   /** Watches the sub-sessions, to show what they do. */
   watch?: WatchEvents;

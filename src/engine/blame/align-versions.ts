@@ -5,7 +5,7 @@ import { commonLength, countWordCharacters, linesOf, LineStarts, splitLines, typ
 
 export type Alignment = { text: LineText; runs: Run[] };
 
-/** Lines that are searched for the next common block. The last step searches the rest of both versions. */
+/** Numbers of lines after a change in which the next common block is searched. Without one, the rest of both versions is changed. */
 const windows = [64, 1_024];
 
 /** A block counts as common again only if it has so many letters and digits: else a lone brace would end a change. */
@@ -38,6 +38,7 @@ export function alignVersions(before: LineText, bytes: Buffer): Alignment {
   return { text: lines.toText(bytes), runs };
 }
 
+/** The number of lines from `a` on that are equal to the bytes at `position`. */
 function equalLines({ bytes: bytesA, starts, count }: LineText, a: number, bytes: Buffer, position: number): number {
   if (a >= count) return 0;
   const start = starts[a]!;
@@ -76,9 +77,10 @@ function firstLines(bytes: Buffer, position: number, size: number): LineText {
   return splitLines(bytes.subarray(position, end));
 }
 
-/** More equal lines than this are not tried. */
+/** For a line that the first version has more often, only its first 16 positions are tried. */
 const maxCandidates = 16;
 
+/** The first block of equal lines with enough text. */
 function nearestBlock(a: readonly string[], b: readonly string[]): { a: number; b: number } | null {
   const positions = new Map<string, number[]>();
   for (const [index, line] of a.entries()) {

@@ -10,7 +10,7 @@ export async function worktreeStart(store: Store, directory: string): Promise<{ 
 
 /**
  * The directories of worktrees and of teams' members whose work may be in the project. A worktree that was never merged is
- * left out. With `session`, only those of its sub-sessions: a call of it merged them.
+ * left out. With `session`, only the directories of its sub-sessions: its own call merged them.
  */
 export type MergeSources = (project: string, session: string | null) => Promise<string[]>;
 
@@ -23,8 +23,9 @@ export function createMergeSources(store: Store): MergeSources {
     sources.set(project, known);
     const all = await known;
     if (all.length === 0) return [];
-    const below = session === null ? null : new Set((await store.subSessions(session)).map((sub) => sub.session));
-    return [...new Set(all.filter((source) => below === null || below.has(source.session)).map(({ directory }) => directory))];
+    const subSessions = session === null ? null : new Set((await store.subSessions(session)).map((sub) => sub.session));
+    const found = all.filter((source) => subSessions === null || subSessions.has(source.session));
+    return [...new Set(found.map(({ directory }) => directory))];
   };
 }
 
@@ -34,8 +35,8 @@ async function findSources(store: Store, project: string): Promise<Source[]> {
   const sources: Source[] = [];
   for (const session of sessions.values()) {
     const parent = session.parentSession === null ? undefined : sessions.get(session.parentSession);
-    const isFor = homeProject(session) === project || parent?.project === project;
-    if (session.project === project || !isFor) continue;
+    const belongsToProject = homeProject(session) === project || parent?.project === project;
+    if (session.project === project || !belongsToProject) continue;
     const record = await store.worktreeAt(session.project);
     if (record === null || record.mergedAt !== null) sources.push({ session: session.id, directory: session.project });
   }

@@ -52,7 +52,7 @@ export async function runCheck({ runCommand, store, lease }: CheckDeps, request:
     passed: exitCode === 0 && !outcome.isError,
     exitCode,
     durationMs,
-    // The ending is part of it: a check that is killed differs from one that fails.
+    // The exit code is part of the digest: a killed check differs from a failed one.
     digest: `${exitCode ?? "none"}:${digest.digest()}`,
     excerpt: cutText(outcome.text, maxResultBytes, { keep: "both" }).text,
     handle: handle!,

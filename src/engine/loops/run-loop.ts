@@ -127,13 +127,13 @@ async function passRequest(
   };
 }
 
-function passOptions(loop: LoopSettings, place: { pass: number; stage: number }) {
-  return { pass: { ...loop, ...place }, check: loop.until, checkRepairs: 0 };
+function passOptions(loop: LoopSettings, position: { pass: number; stage: number }) {
+  return { pass: { ...loop, ...position }, check: loop.until, checkRepairs: 0 };
 }
 
 type FailedPass = { outcome: CheckOutcome; turn: string; session: string };
 
-/** The error of a pass whose check failed. It says whether the loop goes on, because it is stored with the turn. */
+/** The error of a pass whose check failed. It is stored with the turn, so it states whether the loop continues. */
 async function failureOf(store: Store, loop: LoopSettings, { outcome, turn, session }: FailedPass): Promise<TurnError> {
   const passes = (await readPasses(store, session, loop.id)).map((pass) => withOutcome(pass, turn, outcome));
   const step = nextStep(loop, passes, { resumes: false });

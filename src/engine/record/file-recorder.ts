@@ -86,6 +86,7 @@ class TurnFileRecorder implements FileRecorder {
   }
 
   async recordBefore(): Promise<void> {
+    // A failed snapshot has printed a warning. If the store can't be written, the next write of the turn reports it.
     this.#before ??= this.#takeBefore().catch(() => null);
     await this.#before;
   }
@@ -174,6 +175,7 @@ class TurnFileRecorder implements FileRecorder {
   async #name(files: CallFiles, field: "before" | "after", { id, stored }: FileState): Promise<void> {
     if (stored === null || (await stored)) files[field] = id;
     this.#unsaved.add(files);
+    // If the store can't be written, the next write of the turn reports it.
     this.#writeTimer ??= setTimeout(() => void this.#save().catch(() => {}), maxWriteDelayMs);
   }
 

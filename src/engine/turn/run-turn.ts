@@ -360,7 +360,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
 /** A shorter wait is over before anyone reads it. */
 const shownWaitMs = 2_000;
 
-/** Also stores a wait for the vendor, so that other processes can show it. */
+/** Publishes an event that is not stored. Stores a long wait for the vendor on the turn, so that other processes can show it. */
 async function publishTransient(recorder: Recorder, event: TransientEventBody): Promise<void> {
   recorder.publishTransient(event);
   if (event.type === "model.retried" && event.waitMs >= shownWaitMs) await recorder.setState({ retryAt: Date.now() + event.waitMs });

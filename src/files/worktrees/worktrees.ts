@@ -369,6 +369,7 @@ async function updateWorkspace(repository: ProjectRepository, worktree: OpenedWo
     await run({ ...repository, project: directory }, ["read-tree", "-m", "-u", work, merged], { index: updated, access: "write" });
     renameSafely(updated, index);
   });
+  // The member may have broken its clone, which only hurts itself.
   await showAsCommitted(repository, worktree, now).catch(() => null);
   return { now, merged, tree, conflicts, changes: await diffTrees(repository, now, merged) };
 }

@@ -1,4 +1,4 @@
-// Says whether an address belongs to the public internet. A name in DNS can lead to any address: to servers of this machine,
+// Decides whether an address belongs to the public internet. A name in DNS can lead to any address: to servers of this machine,
 // of its network, or to the metadata of a cloud. A tool must not reach those by the name of another owner.
 import { BlockList, isIP } from "node:net";
 

@@ -1,5 +1,5 @@
 // Reads the files of a process in /proc on Linux. A process whose first thread has ended looks like a zombie there, and has no
-// memory and environment, although its other threads run. Then the files of one of these threads have the truth.
+// memory and environment, although its other threads run. Then this reads the files of one of these threads.
 import { readdirSync, readFileSync } from "node:fs";
 
 /** The fields of `/proc/<pid>/stat` after the name, which is in parentheses and may contain any character. Null if there is none. */

@@ -163,7 +163,7 @@ function isInFamily(row: ProcessInfo, { root, envTag, rlimitTag = null }: Proces
   return isInGroup || (envTag !== null && hasEnvTag(row, envTag)) || (rlimitTag !== null && hasRlimitTag(row, rlimitTag));
 }
 
-/** Also true for an adopted orphan without any tag: it removed its tag on purpose, so it ends with the next family. */
+/** True for an adopted orphan without any tag, too: it removed its tag on purpose, so it ends with the next family. */
 function hasRlimitTag(row: ProcessInfo, tag: number): boolean {
   const limit = row.isZombie ? null : /^Max msgqueue size\s+(\d+|unlimited)/m.exec(readText(`/proc/${row.pid}/limits`) ?? "");
   if (!limit) return false;

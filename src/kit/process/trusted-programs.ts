@@ -1,4 +1,4 @@
-// Finds programs that skein runs outside of the sandbox. A program in a place that tools or other users can write is never
+// Finds programs that skein runs outside of the sandbox. A program in a directory that tools or other users can write is never
 // used, because one of them could have put it there. Starts nothing.
 import { accessSync, constants, existsSync, readlinkSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,8 +36,8 @@ const overflowUid = 65_534;
 
 export function createProgramSearch({ env, home, directories, writable = [] }: ProgramSearchOptions): ProgramSearch {
   const projects = [...new Set(directories)].filter((directory) => !isTooBroad(directory, home));
-  const places = [...projects, env["TMPDIR"] || tmpdir(), ...writable].map((place) => realPath(place) ?? place);
-  return { path: searchPath(env), untrusted: [...new Set(places)] };
+  const untrusted = [...projects, env["TMPDIR"] || tmpdir(), ...writable].map((path) => realPath(path) ?? path);
+  return { path: searchPath(env), untrusted: [...new Set(untrusted)] };
 }
 
 /** The directories to search for programs: PATH, or a default without it. */
@@ -76,7 +76,7 @@ export function trustedPath({ path, untrusted }: ProgramSearch): string {
 }
 
 /**
- * The environment of a program that runs outside of the sandbox, with the trusted PATH. Variables that name a place where
+ * The environment of a program that runs outside of the sandbox, with the trusted PATH. Variables that name a directory where
  * tools can write are left out: LD_LIBRARY_PATH, NODE_PATH and others make a program load code from there.
  */
 export function trustedEnvironment(env: Environment, search: ProgramSearch): Record<string, string> {
@@ -88,10 +88,10 @@ export function trustedEnvironment(env: Environment, search: ProgramSearch): Rec
 
 /** Null if the program may run outside. Checks its name in PATH, every link that the name leads to, and the file. */
 export function reasonToRefuse(path: string, untrusted: readonly string[]): string | null {
-  for (const place of new Set([path, ...linkChain(path)])) {
-    const root = rootOf(place, untrusted);
+  for (const link of new Set([path, ...linkChain(path)])) {
+    const root = rootOf(link, untrusted);
     if (root !== undefined) return `it is in ${root}, where tools can write`;
-    const open = parentsOf(place).find(isOpenDirectory);
+    const open = parentsOf(link).find(isOpenDirectory);
     if (open !== undefined) return `other users can write ${open}`;
   }
   const file = statPath(path);
@@ -100,9 +100,9 @@ export function reasonToRefuse(path: string, untrusted: readonly string[]): stri
 
 /** The real path of a path, and of each link after it. A link inside of a chain could be changed after this check. */
 function linkChain(path: string, rest = maxLinks): string[] {
-  const place = join(realPath(dirname(path)) ?? dirname(path), basename(path));
-  const target = readLink(place);
-  return [place, ...(target === null || rest === 0 ? [] : linkChain(resolve(dirname(place), target), rest - 1))];
+  const link = join(realPath(dirname(path)) ?? dirname(path), basename(path));
+  const target = readLink(link);
+  return [link, ...(target === null || rest === 0 ? [] : linkChain(resolve(dirname(link), target), rest - 1))];
 }
 
 /** The limit of the kernel. */

@@ -65,7 +65,7 @@ function writeResult(result: ResultPart): Json {
   return { type: "function_call_output", call_id: fitCallId(result.call), output };
 }
 
-/** `final` is the item of the event that completes it. */
+/** An output item while it streams. `final` is the complete item, from the event that ends it. */
 type Item = { type: string; id: string; name: string; text: string; final: Json | undefined };
 
 class ResponsesReader extends JsonReader {
@@ -137,11 +137,11 @@ class ResponsesReader extends JsonReader {
     const cached = { read: countAt(details, "cached_tokens"), write: countAt(details, "cache_write_tokens") };
     this.countTokens(countAt(usage, "input_tokens") ?? 0, countAt(usage, "output_tokens") ?? 0, cached);
     const reason = textAt(objectAt(response, "incomplete_details"), "reason");
-    this.stop = reason === "content_filter" || this.#refused() ? "refused" : reason === "" ? "end" : "length";
+    this.stop = reason === "content_filter" || this.#hasRefusal() ? "refused" : reason === "" ? "end" : "length";
     return [];
   }
 
-  #refused(): boolean {
+  #hasRefusal(): boolean {
     return [...this.#items.values()].some((item) => listAt(item.final, "content").some((piece) => piece.type === "refusal"));
   }
 

@@ -34,7 +34,7 @@ export type FleetRunRequest = {
   startAfter: Date | null;
 };
 
-/** `leftOut` are files that are too large to travel. */
+/** `leftOut` are files that are too large to be sent. */
 export type SentRun = {
   run: string;
   leftOut: string[];

@@ -19,7 +19,7 @@ export type SpanOptions = {
   withContents: boolean;
 };
 
-/** The span of a turn. Its id has 128 bits, as many as the id of a trace. */
+/** The span of a turn. Without a parent the turn's id, which has 128 bits, is the id of the trace. */
 export function spanOfTurn(turn: string, parent: SpanParent | null): SpanParent {
   const hex = turn.replaceAll("-", "");
   return { traceId: parent?.traceId ?? hex, spanId: hex.slice(-16) };
@@ -27,7 +27,7 @@ export function spanOfTurn(turn: string, parent: SpanParent | null): SpanParent 
 
 export function spansOfTurn({ turn, nodes, parent }: TracedTurn, { withContents }: SpanOptions): OtlpSpan[] {
   const own = spanOfTurn(turn.id, parent);
-  const ended = turn.endedAt ?? nodes.at(-1)?.at ?? turn.startedAt;
+  const endedAt = turn.endedAt ?? nodes.at(-1)?.at ?? turn.startedAt;
   const failed = turn.status !== "ok";
   const prompt = nodes.find((node) => node.author === "user");
   const answer = nodes.findLast((node) => node.author === "agent");
@@ -36,7 +36,7 @@ export function spansOfTurn({ turn, nodes, parent }: TracedTurn, { withContents 
     ...(parent === null ? {} : { parentSpanId: parent.spanId }),
     name: `invoke_agent ${turn.agent}`,
     kind: spanKind.internal,
-    ...times(turn.startedAt, ended),
+    ...times(turn.startedAt, endedAt),
     attributes: attributesOf({
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": turn.agent,
@@ -57,7 +57,7 @@ export function spansOfTurn({ turn, nodes, parent }: TracedTurn, { withContents 
 
 type NodeContext = SpanOptions & { nodes: readonly Node[]; index: number; turn: Turn; own: SpanParent };
 
-/** An answer of a model lasts from the node before it to its own. Calls start then, and end with their result. */
+/** The `chat` span of an answer starts with the node before it and ends with its own node. Calls last from there to their results. */
 function nodeSpans({ nodes, index, turn, own, withContents }: NodeContext): OtlpSpan[] {
   const node = nodes[index]!;
   if (node.author !== "agent") return [];
@@ -124,7 +124,7 @@ function times(from: number, to: number): Pick<OtlpSpan, "startTimeUnixNano" | "
   return { startTimeUnixNano: nanoseconds(from), endTimeUnixNano: nanoseconds(Math.max(from, to)) };
 }
 
-/** Names of the conventions, where they differ from ours. */
+/** Vendors that OpenTelemetry's conventions name differently. */
 const providerNames: Readonly<Record<string, string>> = { gemini: "gcp.gemini", xai: "x_ai", mistral: "mistral_ai" };
 
 function modelAttributes(model: string | null): Record<string, string | undefined> {

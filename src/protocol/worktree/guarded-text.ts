@@ -3,7 +3,7 @@ import { pluralize } from "../../kit/text/cut-text.ts";
 
 const maxShown = 5;
 
-/** Says why a merge needs a person. */
+/** The reason why a merge needs a person, as text. */
 export function guardedText(guarded: readonly string[]): string {
   const shown = guarded.slice(0, maxShown).join(", ");
   const rest = guarded.length > maxShown ? ` and ${pluralize(guarded.length - maxShown, "more file")}` : "";

@@ -41,8 +41,8 @@ export function landlockVersion({ call }: RawCalls): number {
 }
 
 /**
- * Also with mounts Landlock limits reading: a mount over a file is gone as soon as a program outside replaces the file, and
- * a secret that appears later has no mount.
+ * Landlock limits reading in addition to mounts. A mount over a file disappears when a program outside replaces the file, and
+ * a secret that is created later has no mount.
  */
 export function restrictPaths(list: CallList, rules: SandboxRules, { hasMounts, version }: LandlockOptions): void {
   // Mounts protect the same paths. Version 1 would forbid moving files between directories.

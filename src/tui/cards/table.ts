@@ -9,7 +9,7 @@ type Align = "left" | "right" | "center";
 export type Shape = { widths: number[]; aligns: Align[] };
 /** Lines that may be a table. With a shape they continue a table whose first rows are already rendered. */
 export type Table = { lines: readonly string[]; shape: Shape | null };
-type ReadTable = { shape: Shape; head: TextRun[][] | null; body: TextRun[][][] };
+type TableCells = { shape: Shape; head: TextRun[][] | null; body: TextRun[][][] };
 
 /** Rows that are laid out together. Later rows keep their column widths. */
 export const maxTableRows = 50;
@@ -20,7 +20,7 @@ export function isTableLine(line: string): boolean {
   return /^\s*\|.*\S/.test(line);
 }
 
-/** The line below the head: dashes in every cell, with colons for the alignment. */
+/** Whether this is the line below the head: it has dashes in every cell, and colons for the alignment. */
 function isRule(line: string): boolean {
   const cells = line.trim().split("|");
   if (cells[0] === "") cells.shift();
@@ -29,7 +29,7 @@ function isRule(line: string): boolean {
 }
 
 /** Null if the lines are no table, or the screen is too narrow for it. */
-export function readTable({ lines, shape }: Table, columns: number): ReadTable | null {
+export function readTable({ lines, shape }: Table, columns: number): TableCells | null {
   if (shape !== null) return { shape, head: null, body: lines.map((line) => cellsIn(line, shape.widths.length)) };
   const [first = "", rule = "", ...bodyLines] = lines;
   if (!isRule(rule)) return null;
@@ -42,7 +42,7 @@ export function readTable({ lines, shape }: Table, columns: number): ReadTable |
   return { shape: { aligns, widths: narrowWidths(naturalWidths, availableWidth) }, head, body };
 }
 
-export function tableStrip({ shape, head, body }: ReadTable): Strip {
+export function tableStrip({ shape, head, body }: TableCells): Strip {
   return strip(() => {
     const rule: Row = [styled(shape.widths.map((width) => "─".repeat(width)).join("─┼─"), faint)];
     const boldHead = (head ?? []).map((cell) => cell.map((run) => ({ ...run, style: { ...run.style, bold: true } })));

@@ -1,5 +1,5 @@
 // Computes the visible rows of the transcript. Only visible blocks are laid out, however long the transcript is.
-// So a position is a block, a strip and a row, never a number of rows from the beginning.
+// Therefore a position is a block, a strip and a row, never a number of rows from the beginning.
 import type { ImageData } from "../../protocol/tree/node.ts";
 import type { Block } from "../model/blocks.ts";
 import { cardStrips, opensByDefault } from "../cards/card.ts";

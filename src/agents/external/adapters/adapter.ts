@@ -162,9 +162,9 @@ export type CliEvent =
   /** Total usage of the turn. With `isThreadTotal` it includes earlier turns of the CLI's own session. */
   | { type: "usage"; usage: Usage; isThreadTotal?: true; costUsd?: number }
   | { type: "retry"; message: string }
-  /** `kind` is null or missing for an unknown failure. */
   /** The CLI reported a used-up limit, and when it ends. */
   | { type: "limit"; resetAt: number }
+  /** `kind` is null or missing for an unknown failure. */
   | { type: "failed"; message: string; kind?: TurnStatus | null }
   /** The CLI reports a successful end of the turn. `answer` is set if it repeats the whole answer. */
   | { type: "done"; answer?: string }

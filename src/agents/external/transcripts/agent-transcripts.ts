@@ -44,13 +44,13 @@ export function createAgentTranscripts(path: string, home: TranscriptHome): Agen
           "select * from files where (idEnd like ? or nativeId = ?) and messages > 0 order by updatedAt desc",
         )
         .get(`%${end}`, id);
-      return row === null ? null : transcriptOf(await refreshed(db(), row));
+      return row === null ? null : transcriptOf(await updateRow(db(), row));
     },
     changed: async (agent, nativeId) => {
       if (!hasIndex()) return null;
       const row = db().query<IndexedFile, [string, string]>("select * from files where agent = ? and nativeId = ?").get(agent, nativeId);
       if (row === null) return null;
-      const file = await refreshed(db(), row);
+      const file = await updateRow(db(), row);
       const isSame = file.importedBytes === file.bytes && file.importedAt === file.modifiedAt;
       return isSame ? null : transcriptOf(file);
     },
@@ -62,8 +62,8 @@ export function createAgentTranscripts(path: string, home: TranscriptHome): Agen
   };
 }
 
-/** The row after an update. A row whose file was deleted stays as it was, so that the error is that of the import. */
-async function refreshed(db: Database, row: IndexedFile): Promise<IndexedFile> {
+/** Updates the row of one transcript. Returns the old row if the file was deleted, so that the import reports the missing file. */
+async function updateRow(db: Database, row: IndexedFile): Promise<IndexedFile> {
   if (row.agent !== "opencode") await updateFile(db, row);
   return db.query<IndexedFile, [string]>("select * from files where key = ?").get(row.key) ?? row;
 }

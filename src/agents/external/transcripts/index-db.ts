@@ -184,8 +184,8 @@ export function removeFile(db: Database, n: number): void {
   }).immediate();
 }
 
-/** The facts of the messages and entries since the last state. */
-export function withNews(state: FileState, facts: EntryFacts, messages: readonly Message[]): FileState {
+/** Adds the facts of entries and messages that were read after this state. */
+export function withFacts(state: FileState, facts: EntryFacts, messages: readonly Message[]): FileState {
   const prompts = messages.filter(({ author }) => author === "user");
   const times = messages.map(({ at }) => at).filter((at) => at > 0);
   const short = (text: string | undefined) => text?.slice(0, 400) ?? null;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseJson, type Json } from "../../../kit/text/json.ts";
 import { objectAt, textAt, timeAt } from "../../../models/wire/json.ts";
 import { Fault } from "../../../protocol/api/error.ts";
-import { addMessages, type FileState, type IndexedFile, noFacts, removeFile, withNews } from "./index-db.ts";
+import { addMessages, type FileState, type IndexedFile, noFacts, removeFile, withFacts } from "./index-db.ts";
 import { listTranscriptFiles, statFile, type TranscriptHome } from "./locations.ts";
 import { messagesOf } from "./read-messages.ts";
 
@@ -67,7 +67,7 @@ function updateSessions(db: Database, { copy, path, known }: Source): true {
     const conversation = messagesIn(copy, session.id);
     const messages = conversation.flatMap(entriesOf).flatMap(messagesOf);
     const model = conversation.map(({ info }) => textAt(info, "modelID")).findLast((name) => name !== "");
-    const state = withNews({ ...none, key, path, directory: session.directory }, { nativeId: session.id, model }, messages);
+    const state = withFacts({ ...none, key, path, directory: session.directory }, { nativeId: session.id, model }, messages);
     const bytes = conversation.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
     addMessages(db, none, { ...state, bytes, modifiedAt: session.time_updated }, messages);
   }

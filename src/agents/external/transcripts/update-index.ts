@@ -1,5 +1,5 @@
-// Brings the index up to date: removes transcripts that were deleted, and reads what was added to the others. A file that
-// only grew is read from where the last reading ended. Files are opened for reading only.
+// Brings the index up to date: removes deleted transcripts and reads new entries of the others. A file that only grew is read
+// from the end of the last reading. Files are opened for reading only.
 import type { Database } from "bun:sqlite";
 import { closeSync, readSync } from "node:fs";
 import { yieldToEventLoop } from "../../../kit/flow/time-slice.ts";
@@ -7,7 +7,7 @@ import { openRegularFile } from "../../../kit/files/safe-file.ts";
 import type { Json } from "../../../kit/text/json.ts";
 import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import { transcriptAgents, type IndexProgress, type TranscriptAgent } from "../../../protocol/transcripts/agent-transcript.ts";
-import { addMessages, type FileState, type IndexedFile, noFacts, removeFile, withNews } from "./index-db.ts";
+import { addMessages, type FileState, type IndexedFile, noFacts, removeFile, withFacts } from "./index-db.ts";
 import { listTranscriptFiles, statFile, type TranscriptFile, type TranscriptHome } from "./locations.ts";
 import { updateOpencode } from "./opencode-sessions.ts";
 import { readBatches } from "./read-batches.ts";
@@ -90,9 +90,9 @@ function newState(agent: TranscriptAgent, file: TranscriptFile, head: string): F
   return { n: 0, key: file.path, agent, ...file, ...noFacts, offset: 0, head };
 }
 
-/** The length and a hash of the first bytes. `like` is an earlier head, which has the length. */
-function headOf(descriptor: number, like: string): string {
-  const bytes = Buffer.alloc(Math.min(headBytes, Number.parseInt(like, 10) || 0));
+/** The length and a hash of the first bytes. Reads as many bytes as the earlier head `known` begins with. */
+function headOf(descriptor: number, known: string): string {
+  const bytes = Buffer.alloc(Math.min(headBytes, Number.parseInt(known, 10) || 0));
   const count = readSync(descriptor, bytes, 0, bytes.length, 0);
   return `${bytes.length}:${Bun.hash(bytes.subarray(0, count)).toString(36)}`;
 }
@@ -105,7 +105,7 @@ async function addFrom(db: Database, start: FileState, { descriptor, file, onByt
   const seen = new Set<string>();
   for (const batch of readBatches(descriptor, { from: start.offset, to: file.bytes, agent: start.agent, path: file.path })) {
     const messages = batch.entries.flatMap((entry) => messagesIn(entry, start.agent, seen));
-    const next = withNews({ ...state, ...file, offset: batch.offset }, factsOfAll(batch.entries), messages);
+    const next = withFacts({ ...state, ...file, offset: batch.offset }, factsOfAll(batch.entries), messages);
     // A batch that is not the last has the size that was read, so that a later update goes on after a kill.
     const n = addMessages(db, state, batch.isLast ? next : { ...next, bytes: batch.offset }, messages);
     if (n === null) return; // Another process reads the same transcript.

@@ -17,7 +17,7 @@ export const worker: Command = {
     { name: "workspaces", value: "directory", summary: "where the files of sessions are put (default: beside the data directory)" },
     jsonFlag,
   ],
-  notes: `The worker needs fleet.url in its config, and its own keys or sign-ins: none travel. It
+  notes: `The worker needs fleet.url in its config, and its own keys or sign-ins. It
 opens no port. Ctrl-C and SIGTERM stop it: its turns wait for another worker, which goes
 on with the same conversation and files. \`skein fleet drain\` lets them finish first.
 

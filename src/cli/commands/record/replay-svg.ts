@@ -1,5 +1,5 @@
 // A replay as an animated SVG: the rows of the output appear one after another and scroll up. It has no script and loads
-// nothing, so a page may show it as an image. Who wants no motion sees the last screen.
+// nothing, so a page may show it as an image. A reader who prefers no motion sees the last screen.
 import { barHeight, lineHeight, margin, rowSvg, windowSvg, type Screen } from "../../export/terminal-svg.ts";
 
 /** Text with colours that was printed at this time. */
@@ -7,12 +7,12 @@ export type PrintedText = { text: string; afterMs: number };
 
 export type ReplaySvgOptions = { columns: number; rows: number; title: string };
 
-/** The last screen stays at least so long before a viewer that repeats the picture begins again. */
-const endMs = 1_000;
+/** The last screen is shown for at least this time, because some viewers repeat the picture. */
+const lastScreenMs = 1_000;
 
 export function replaySvg(printed: readonly PrintedText[], { columns, rows, title }: ReplaySvgOptions): string {
   const lines = printed.flatMap(({ text, afterMs }) => toRows(text, columns).map((row) => ({ row, afterMs })));
-  const totalMs = Math.max(1, (printed.at(-1)?.afterMs ?? 0) + endMs);
+  const totalMs = Math.max(1, (printed.at(-1)?.afterMs ?? 0) + lastScreenMs);
   const shownRows = Math.min(rows, Math.max(1, lines.length));
   const scrolled = Math.max(0, lines.length - shownRows) * lineHeight;
   const top = barHeight + margin;
@@ -47,8 +47,10 @@ function seconds(ms: number): string {
   return `${Math.round(ms) / 1_000}s`;
 }
 
-const classes: Readonly<Record<string, string>> = { "1": "bold", "2": "dim", "3": "italic", "4": "under" };
-const endedBy: Readonly<Record<string, readonly string[]>> = { "22": ["bold", "dim"], "23": ["italic"], "24": ["under"] };
+/** ANSI codes that start a style, and the classes of the picture for them. */
+const classOfCode: Readonly<Record<string, string>> = { "1": "bold", "2": "dim", "3": "italic", "4": "under" };
+/** ANSI codes that end a style. */
+const classesEndedBy: Readonly<Record<string, readonly string[]>> = { "22": ["bold", "dim"], "23": ["italic"], "24": ["under"] };
 const colorCode = /^3([1-6])$/;
 
 /** The rows of a text with the colours that skein's printers use. A line that is too long continues in the next row. */
@@ -87,8 +89,8 @@ function applyCode(active: ReadonlySet<string>, code: string): Set<string> {
   if (code === "" || code === "0") return new Set();
   const color = colorCode.exec(code)?.[1];
   const kept = [...active].filter(
-    (name) => !(endedBy[code] ?? []).includes(name) && !((color !== undefined || code === "39") && /^c\d$/.test(name)),
+    (name) => !(classesEndedBy[code] ?? []).includes(name) && !((color !== undefined || code === "39") && /^c\d$/.test(name)),
   );
-  const added = color === undefined ? classes[code] : `c${color}`;
+  const added = color === undefined ? classOfCode[code] : `c${color}`;
   return new Set(added === undefined ? kept : [...kept, added]);
 }

@@ -69,7 +69,7 @@ async function stop(args: Args, ctx: CommandContext): Promise<number> {
   }
 }
 
-/** Without a hub no page is open, but the next hub would open it again. So a hub is needed to forget it. */
+/** Without a hub no page is open. But only a hub can delete the setting with which the next hub would open the page again. */
 async function startHubToStop(ctx: CommandContext) {
   const running = await findRunningHub(ctx);
   return running === null ? startHub(ctx, { port: null, credentials: "left out" }) : { file: running };

@@ -70,7 +70,7 @@ export function showInTui(ctx: CommandContext, query: string | undefined): Promi
   return openTui(readFlags({ positionals: [], flags: {} }, ctx), ctx, { query, task: null, isNew: false });
 }
 
-type Start = {
+type TuiStart = {
   /** The session to show; undefined is the current one. */
   query: string | undefined;
   /** Sent as the first message. */
@@ -78,7 +78,7 @@ type Start = {
   isNew: boolean;
 };
 
-async function openTui(flags: Flags, ctx: CommandContext, { query, task, isNew }: Start): Promise<number> {
+async function openTui(flags: Flags, ctx: CommandContext, { query, task, isNew }: TuiStart): Promise<number> {
   if (!ctx.stdin.isTty || !ctx.out.isTty || (ctx.env["TERM"] === "dumb" && !flags.on("screen-reader")))
     throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
   refuseNesting(ctx.enclosingSession());
@@ -227,7 +227,7 @@ function createHubConnector(ctx: CommandContext, target: HubTarget) {
   };
 }
 
-/** The policies that the screen changes between, also if it was opened with another one. */
+/** The policies between which the user can change on the screen. They exist whatever policy it was opened with. */
 function createPolicies(flags: PolicyFlagValues, settings: Settings, { policy, toolLevel }: Pick<TurnStartParams, "policy" | "toolLevel">) {
   // A sandbox can be off only under policy full, and none of these policies is full.
   const withSandbox = (mode: SandboxMode | null) => (mode === "off" ? null : mode);

@@ -19,7 +19,7 @@ const loopPass = fields({
 });
 export type LoopPass = z.output<typeof loopPass>;
 
-/** A loop as its turns show it. */
+/** The state of a loop follows from the stored turns of its session. */
 const loopFields = {
   sessionId: id,
   loopId: id,
@@ -30,7 +30,7 @@ const loopFields = {
   agents: texts,
   state: z.enum(["running", "interrupted", "ended"]),
   reason: z.enum(["passed", "no-progress", "max-runs", "budget", "failed"]).nullable().describe("why it ended; null if it has not"),
-  why: nullableText,
+  why: nullableText.describe("the reason as a sentence"),
   passes: z.array(loopPass).describe("pass 0 is the check before the first pass"),
   usage: usage.describe("of all passes, with their sub-sessions"),
   ...costFields,
