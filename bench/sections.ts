@@ -79,24 +79,32 @@ export async function measureRounds({ server, sites, rounds, results, tokens }: 
 /** More calls than that take minutes. */
 const mostCalls: Record<string, number> = { pi: 1000, codex: 400 };
 
-/** Runs of 400 to 2,000 calls, once each. */
-export async function measureGrowth({ server, sites, results }: Bench): Promise<void> {
-  for (const site of sites) {
+/** Runs of 400 to 2,000 calls, once each. A peer that fails has no figures for the rest. */
+export async function measureGrowth(bench: Bench): Promise<void> {
+  for (const site of bench.sites) {
     const { name } = site.contender;
-    const add = (row: RowName, value: number) => addValue(results, name, row, value);
-    const run = (calls: number, watch: "time" | "memory" = "time") => {
-      console.error(`${name}: ${calls} calls, ${watch}`);
-      return measure(server, site, { ...callsScenario(calls), limitMs: 180_000 }, watch);
-    };
-    const short = [await run(20), await run(20), await run(20)];
-    for (const calls of [400, 1000, 2000] as const) {
-      if (calls > (mostCalls[name] ?? Number.POSITIVE_INFINITY)) continue;
-      const { wholeMs, gapMs } = await run(calls);
-      add(`calls${calls}`, wholeMs / 1000);
-      add(`gap${calls}`, gapMs);
-      if (calls === 2000) add("gapGrowth", gapMs / median(short.map(({ allGapMs }) => allGapMs)));
-      if (calls === 1000) addMemory(results, name, ["rss1000", "pss1000"], await run(calls, "memory"));
-    }
+    await growthOf(site, bench).catch((error: unknown) => {
+      if (isSkein(name)) throw error;
+      console.error(error instanceof Error ? error.message : String(error));
+    });
+  }
+}
+
+async function growthOf(site: BenchSite, { server, results }: Bench): Promise<void> {
+  const { name } = site.contender;
+  const add = (row: RowName, value: number) => addValue(results, name, row, value);
+  const run = (calls: number, watch: "time" | "memory" = "time") => {
+    console.error(`${name}: ${calls} calls, ${watch}`);
+    return measure(server, site, { ...callsScenario(calls), limitMs: 180_000 }, watch);
+  };
+  const short = [await run(20), await run(20), await run(20)];
+  for (const calls of [400, 1000, 2000] as const) {
+    if (calls > (mostCalls[name] ?? Number.POSITIVE_INFINITY)) continue;
+    const { wholeMs, gapMs } = await run(calls);
+    add(`calls${calls}`, wholeMs / 1000);
+    add(`gap${calls}`, gapMs);
+    if (calls === 2000) add("gapGrowth", gapMs / median(short.map(({ allGapMs }) => allGapMs)));
+    if (calls === 1000) addMemory(results, name, ["rss1000", "pss1000"], await run(calls, "memory"));
   }
 }
 
