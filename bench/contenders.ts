@@ -12,6 +12,8 @@ export type Contender = {
   files: (url: string) => Record<string, string>;
   env: (url: string, home: string) => Record<string, string>;
   command: (task: string) => string[];
+  /** Flags for a run of thousands of calls. */
+  longRunFlags?: string[];
   /** Text for its stdin; without it stdin is empty. */
   stdin?: (task: string) => string | null;
 };
@@ -41,6 +43,7 @@ export const skein: Contender = {
   files: () => ({}),
   env: (url, home) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "dummy", SKEIN_HOME: join(home, "skein") }),
   command: (task) => [join(root, "dist/skein"), "run", task, "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"],
+  longRunFlags: ["--max-steps", "100000"],
 };
 
 const floorProgram = join(peersDir, "floor");

@@ -93,9 +93,11 @@ export async function measureGrowth(bench: Bench): Promise<void> {
 async function growthOf(site: BenchSite, { server, results }: Bench): Promise<void> {
   const { name } = site.contender;
   const add = (row: RowName, value: number) => addValue(results, name, row, value);
+  const command = (task: string) => [...site.contender.command(task), ...(site.contender.longRunFlags ?? [])];
+  const longSite = { ...site, contender: { ...site.contender, command } };
   const run = (calls: number, watch: "time" | "memory" = "time") => {
     console.error(`${name}: ${calls} calls, ${watch}`);
-    return measure(server, site, { ...callsScenario(calls), limitMs: 180_000 }, watch);
+    return measure(server, longSite, { ...callsScenario(calls), limitMs: 180_000 }, watch);
   };
   const short = [await run(20), await run(20), await run(20)];
   for (const calls of [400, 1000, 2000] as const) {
