@@ -101,12 +101,13 @@ async function measureAt(url: string, port: number, roundTripMs: number): Promis
   }
 }
 
-const marker = "\n## Workers";
+const markers = ["\n## Runs", "\n## Workers"];
 
 /** The parts of the report that other measurements write. */
 async function otherParts(): Promise<string> {
   const old = existsSync(report) ? await Bun.file(report).text() : "";
-  return old.includes(marker) ? old.slice(old.indexOf(marker)) : "";
+  const starts = markers.map((marker) => old.indexOf(marker)).filter((start) => start >= 0);
+  return starts.length === 0 ? "" : old.slice(Math.min(...starts));
 }
 
 function describe(rows: Row[]): string {
