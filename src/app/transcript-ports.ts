@@ -1,7 +1,7 @@
 // Decides where transcripts are, and copies them. A transcript is in the project only if tools can't change it there.
 // The paths have no links, so that `Transcript.open` can refuse every link that a tool creates.
 import { closeSync, constants, existsSync, lstatSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { enclosingProject, type Paths } from "../config/paths.ts";
 import type { EngineDeps } from "../engine/engine.ts";
 import { resolveLinks, statPath } from "../kit/files/path-status.ts";
@@ -28,7 +28,7 @@ export function transcriptPorts(ctx: AppContext, tier: ExecutorProvider["tier"])
     copyTranscript,
     readTranscript: async (...args) => (await import("../agents/external/import/read-transcript.ts")).readTranscript(...args),
     ...(ephemeral || openShared !== undefined ? {} : { agentTranscripts: lazyAgentTranscripts(ctx) }),
-    isDirectory: (path) => statPath(path)?.isDirectory() === true,
+    isWorkDirectory: async (path) => statPath(path)?.isDirectory() === true && !(await isPrivate(path, ctx)),
   } satisfies Partial<EngineDeps>;
 }
 
@@ -38,6 +38,15 @@ function lazyAgentTranscripts({ paths, env }: AppContext): AgentTranscripts {
     const { createAgentTranscripts } = await import("../agents/external/transcripts/agent-transcripts.ts");
     return createAgentTranscripts(join(paths.data, "agent-transcripts.db"), { env, home: paths.home });
   });
+}
+
+/** Whether a directory is one of secrets or of skein itself: as a project, tools could read and write it. */
+async function isPrivate(path: string, { paths, env }: AppContext): Promise<boolean> {
+  const { createSecretCheck } = await import("../sandbox/project-secrets.ts");
+  const real = resolveLinks(path);
+  const own = [paths.config, paths.data, paths.state].map(resolveLinks);
+  const isSecret = createSecretCheck({ home: paths.home, isRoot: process.getuid?.() === 0, env });
+  return isSecret(real) || own.some((directory) => `${real}${sep}`.startsWith(directory + sep));
 }
 
 function inProject(project: string): string {

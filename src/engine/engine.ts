@@ -84,7 +84,8 @@ export type EngineDeps = {
   readTranscript: (from: ImportSource, format: ImportFormat | "auto") => Promise<ImportedTree>;
   /** The transcripts that other agents keep on this machine. Absent in an ephemeral run. */
   agentTranscripts?: AgentTranscripts;
-  isDirectory: (path: string) => boolean;
+  /** Whether a session may work in the directory that a transcript of another agent names. The transcript is untrusted. */
+  isWorkDirectory: (path: string) => Promise<boolean>;
   /** The roles that a turn in this directory can have. */
   roles: (directory: string) => Promise<RoleList>;
   teams: TeamDirectories;

@@ -62,10 +62,12 @@ export function protectOwnDirectories(
   for (const own of [config, data, state].filter((path) => !policy.allowWrite.includes(path))) {
     const followed = followLinks(own);
     const link = followed?.links.find(isInside);
-    if (!isInside(followed?.path ?? resolveLinks(own)) && link === undefined) continue;
-    if (link !== undefined || tier === "landlock")
+    const real = followed?.path ?? resolveLinks(own);
+    const isProject = writable.some((path) => !policy.allowWrite.includes(path) && `${path}${sep}`.startsWith(real + sep));
+    if (!isInside(real) && !isProject && link === undefined) continue;
+    if (link !== undefined || isProject || tier === "landlock")
       throw new Fault("sandbox-unavailable", `tools could change ${link ?? own}, a directory of skein itself`, {
-        hint: "change to a directory that does not contain it, or use --policy readonly",
+        hint: "change to another directory, or use --policy readonly",
       });
     makeDirectorySafely(resolveLinks(own));
   }

@@ -60,11 +60,12 @@ export async function withNewMessages(deps: EngineDeps, session: Session): Promi
   }
 }
 
-/** The session works where the agent worked, if that directory still exists. */
+/** The session works where the agent worked, if that directory still exists and has no secrets. */
 async function importFound(deps: EngineDeps, transcript: IndexedTranscript, fallback: string): Promise<Session> {
   const port = requirePort(deps);
   const from = await port.open(transcript);
-  const directory = transcript.directory !== null && deps.isDirectory(transcript.directory) ? transcript.directory : fallback;
+  const named = transcript.directory;
+  const directory = named !== null && (await deps.isWorkDirectory(named)) ? named : fallback;
   const { session } = await importTranscript(deps, { from, format: transcript.agent, name: null, directory });
   await port.noteImported(transcript);
   return session;

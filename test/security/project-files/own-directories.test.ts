@@ -31,6 +31,15 @@ for (const tier of tiers)
         } else expect([first.code, (second.json()["enforced"] as { policy: string }).policy]).toEqual([0, "workspace"]);
       });
 
+      test.each(["config", "state", "data", "config/inner"])("a run in skein's own directory %s is refused", async (name) => {
+        const directory = join(victim.skein.root, `own-${tier}`, name);
+        mkdirSync(directory, { recursive: true });
+        Bun.spawnSync(["chown", "-R", String(person.uid), join(victim.skein.root, `own-${tier}`)]);
+        const env = { SKEIN_HOME: join(victim.skein.root, `own-${tier}`) };
+        const ran = await victim.skein.run(["run", "go", "-m", model], { cwd: directory, env });
+        expect([ran.code, ran.err]).toEqual([9, expect.stringContaining("a directory of skein itself")]);
+      });
+
       test("a link to skein's own settings that a tool could replace is refused", async () => {
         const [dotfiles, settings] = [victim.project(`dotfiles-${tier}`), join(victim.skein.root, "projects", `settings-${tier}`)];
         mkdirSync(settings);
