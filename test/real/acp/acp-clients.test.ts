@@ -9,6 +9,7 @@ import { acpClient, textOfUpdates } from "../../support/acp-clients.ts";
 import { agentHome, agentModels } from "../../support/agent-journey.ts";
 import { stoppingHub } from "../../support/mcp-clients.ts";
 import { npmTool } from "../../support/npm-tool.ts";
+import { testServerEntry } from "../../support/server-journey.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
 let server: ModelServer;
@@ -27,9 +28,14 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Runs acpx with skein as its agent. `--ttl 1` ends its own background process soon after the last prompt. */
-async function acpx(...args: string[]) {
-  const child = Bun.spawn([...acpxCommand, "--ttl", "1", "--approve-all", "skein", ...args], {
+type Outcome = { out: string; err: string; code: number };
+
+/**
+ * Runs acpx with skein as its agent. `--ttl 1` ends its own background process soon after the last prompt. acpx refuses a
+ * command while that process ends.
+ */
+async function runAcpx(options: string[], args: string[]): Promise<Outcome> {
+  const child = Bun.spawn([...acpxCommand, "--ttl", "1", "--approve-all", ...options, "skein", ...args], {
     cwd: skein.project,
     env: skein.env,
     stdin: "ignore",
@@ -37,8 +43,11 @@ async function acpx(...args: string[]) {
     stderr: "pipe",
   });
   const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+  if (err.includes("Queue owner is shutting down")) return runAcpx(options, args);
   return { out, err, code };
 }
+
+const acpx = (...args: string[]) => runAcpx([], args);
 
 test("acpx drives skein: a prompt with a command and a diff, options, a session that the terminal continues, and a cancellation", async () => {
   expect((await skein.run(["acp", "install", "acpx"])).code).toBe(0);
@@ -56,7 +65,9 @@ test("acpx drives skein: a prompt with a command and a diff, options, a session 
   expect(readFileSync(join(skein.project, "made.txt"), "utf8")).toBe("made\n");
 
   expect(await acpx("set", "-s", "work", "policy", "readonly")).toMatchObject({ code: 0 });
-  expect(await acpx("set-mode", "-s", "work", "workspace")).toMatchObject({ code: 0 });
+  expect(await acpx("set-mode", "-s", "work", "plan")).toMatchObject({ code: 0 });
+  // acpx sets its last options again when it starts skein again, but no mode.
+  expect(await acpx("set", "-s", "work", "policy", "workspace")).toMatchObject({ code: 0 });
 
   // acpx answers a question with the first choice, because it approves everything.
   server.setScript({
@@ -108,4 +119,39 @@ test("one thread passes from the real Claude Code to the real Codex to native, e
   expect(readFileSync(join(skein.project, "poem.txt"), "utf8")).toBe("one\nline-0\nline-1\nline-2\n");
   const { turns } = (await skein.run(["show", sessionId, "--json"])).json() as { turns: { agent: string; status: string }[] };
   expect(turns.map(({ agent, status }) => `${agent} ${status}`)).toEqual(["claude ok", "codex ok", "native ok"]);
+}, 300_000);
+
+test("acpx lists every session, takes over one of the terminal, and passes it from claude to codex to native with its own MCP server", async () => {
+  await skein.run(["acp", "install", "acpx"]);
+  server.setScript({ steps: [], final: "answer 61300000010 of the terminal" });
+  await skein.run(["run", "asked in the terminal", "--session", "begun"]);
+  const listed = await acpx("sessions");
+  const stored = JSON.parse((await skein.run(["list", "--json"])).out) as { id: string; name: string | null }[];
+  const { id } = stored.find(({ name }) => name === "begun")!;
+  for (const session of stored) expect(listed.out).toContain(session.id);
+
+  const { command, args } = testServerEntry() as { command: string; args: string[] };
+  const file = join(skein.root, "servers.json");
+  writeFileSync(
+    file,
+    JSON.stringify({ mcpServers: [{ name: "small", command, args, env: [{ name: "OWN", value: "value-61300000011" }] }] }),
+  );
+  const withServer = (...more: string[]) => runAcpx(["--mcp-config", file], more);
+  const taken = await withServer("sessions", "new", "--name", "taken", "--resume-session", id);
+  expect({ err: taken.err, code: taken.code }).toMatchObject({ code: 0 });
+  const calls = {
+    claude: { name: "mcp__small__env" },
+    codex: { name: "env" },
+    native: { name: "mcp", input: { server: "small", tool: "env" } },
+  };
+  for (const agent of ["claude", "codex", "native"] as const) {
+    server.setScript({ steps: [{ calls: [{ input: {}, ...calls[agent] }] }], final: `answer of ${agent}` });
+    expect(await withServer("set", "-s", "taken", "agent", agent)).toMatchObject({ code: 0 });
+    const { out } = await withServer("prompt", "-s", "taken", `asked of ${agent}`);
+    expect(out).toContain(`answer of ${agent}`);
+    expect(server.main().at(-1)!.text).toContain("answer 61300000010 of the terminal");
+    expect(server.main().at(-1)!.text).toContain("value-61300000011");
+  }
+  const { turns } = (await skein.run(["show", id, "--json"])).json() as { turns: { agent: string; status: string }[] };
+  expect(turns.map(({ agent, status }) => `${agent} ${status}`)).toEqual(["native ok", "claude ok", "codex ok", "native ok"]);
 }, 300_000);
