@@ -211,11 +211,14 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
   }
 }
 
+/** The executor has sent a signal to every process of a call within this time. */
+const signalMs = 100;
+
 /** Creates the turn's gate. It pauses with the parent's gate, and opens for good when the turn is stopped. */
 function createGate(parent: PauseGate | null, deadline: RunningTurn["deadline"]): { gate: PauseGate; disconnect: () => void } {
   const gate = new PauseGate();
-  // Last: a paused process then gets its signal before it resumes, and changes nothing more.
-  deadline.signal.addEventListener("abort", () => queueMicrotask(() => gate.release()));
+  // A paused process must get its signal before it resumes, so that it changes nothing more.
+  deadline.signal.addEventListener("abort", () => (gate.isPaused ? setTimeout(() => gate.release(), signalMs) : gate.release()));
   const pauseWith = (holder: PauseGate): Promise<void> => {
     gate.pause(holder);
     return gate.whenStopped();
