@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const directory = join(import.meta.dir, "../src/sandbox/launch/native");
-export const compilers = { x64: "x86_64-linux-gnu-gcc", arm64: "aarch64-linux-gnu-gcc" } as const;
+const compilers = { x64: "x86_64-linux-gnu-gcc", arm64: "aarch64-linux-gnu-gcc" } as const;
 
 const flags = [
   "-Os",
@@ -26,6 +26,11 @@ const flags = [
   "-Wl,-n",
   "-s",
 ];
+
+/** Stored with the bytes, so that a change of the source without a build is noticed on every machine. */
+export function sourceHash(): string {
+  return new Bun.CryptoHasher("sha256").update(readFileSync(join(directory, "launcher.c"))).digest("hex");
+}
 
 /** Null if the compiler is not installed. */
 export function buildNativeLauncher(arch: keyof typeof compilers): { bytes: Buffer; compiler: string } | null {
@@ -53,5 +58,8 @@ if (import.meta.main) {
     builtBy = built.compiler;
     console.log(`${arch}: ${built.bytes.length} bytes, ${built.compiler}`);
   }
-  await Bun.write(join(directory, "native-launcher.json"), `${JSON.stringify({ compiler: builtBy, programs }, null, 2)}\n`);
+  await Bun.write(
+    join(directory, "native-launcher.json"),
+    `${JSON.stringify({ compiler: builtBy, source: sourceHash(), programs }, null, 2)}\n`,
+  );
 }
