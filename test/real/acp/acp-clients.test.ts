@@ -9,6 +9,7 @@ import { acpClient, textOfUpdates } from "../../support/acp-clients.ts";
 import { agentHome, agentModels } from "../../support/agent-journey.ts";
 import { stoppingHub } from "../../support/mcp-clients.ts";
 import { npmTool } from "../../support/npm-tool.ts";
+import { ownRlimitTag, waitForNoProcesses } from "../../support/processes.ts";
 import { testServerEntry } from "../../support/server-journey.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
@@ -154,4 +155,29 @@ test("acpx lists every session, takes over one of the terminal, and passes it fr
   }
   const { turns } = (await skein.run(["show", id, "--json"])).json() as { turns: { agent: string; status: string }[] };
   expect(turns.map(({ agent, status }) => `${agent} ${status}`)).toEqual(["native ok", "claude ok", "codex ok", "native ok"]);
+}, 300_000);
+
+test("acpx cancels at 50 random moments: each prompt ends once, and nothing is left running", async () => {
+  await skein.run(["acp", "install", "acpx"]);
+  const tag = ownRlimitTag();
+  server.setScript({ steps: [{ text: "one ".repeat(50), calls: [{ input: { command: `sleep ${tag}` } }], delayMs: 20 }], final: "never" });
+  const sessions = Array.from({ length: 5 }, (_, index) => `cancelled-${index}`);
+  const outcomes: string[] = [];
+  await Promise.all(
+    sessions.map(async (name) => {
+      expect(await acpx("sessions", "new", "--name", name)).toMatchObject({ code: 0 });
+      for (let count = 0; count < 10; count += 1) {
+        const answer = runAcpx(["--format", "json", "--ttl", "20"], ["prompt", "-s", name, `prompt ${count}`]);
+        await Bun.sleep(Math.random() * 2_000);
+        // acpx has nothing to cancel before it has sent its prompt.
+        while ((await acpx("cancel", "-s", name)).out.includes("nothing")) await Bun.sleep(10);
+        outcomes.push([...(await answer).out.matchAll(/"stopReason":"(\w+)"/g)].map(([, reason]) => reason).join(" "));
+      }
+    }),
+  );
+  // A prompt that acpx withdraws before it has sent it has no answer.
+  expect(outcomes.filter((reasons) => reasons !== "cancelled" && reasons !== "")).toEqual([]);
+  expect(outcomes.filter((reasons) => reasons === "cancelled").length).toBeGreaterThan(40);
+  expect(await waitForNoProcesses(skein.root, 10_000, { tag, only: ({ command }) => command.includes(tag) })).toEqual([]);
+  expect(JSON.parse((await skein.run(["ps", "--json"])).out)).toEqual([]);
 }, 300_000);
