@@ -41,13 +41,13 @@ test("a run in the foreground waits for the end of the limit and ends with the a
     server.setFault(limitOf(3600));
     const run = skein.start(["run", "hello", "--session", "limited", ...model, "--at-limit", "wait"]);
     await waitForStates(skein, ["waiting"]);
-    expect((await skein.run(["ps"])).out).toMatch(/limited +waiting until \d\d:\d\d/);
+    expect((await skein.run(["ps"])).out).toMatch(/limited +waiting until (\d+ \w+ )?\d\d:\d\d/);
     server.setFault(null);
     await killHub(skein);
     endWaits(skein);
     const [out, err, code] = await Promise.all([new Response(run.stdout).text(), new Response(run.stderr).text(), run.exited]);
     expect({ code, out }).toEqual({ code: 0, out: "Answered after the limit.\n" });
-    expect(err).toMatch(/usage limit reached.*waiting until \d\d:\d\d.* · skein kill [0-9a-f]{8} ends it/);
+    expect(err).toMatch(/usage limit reached.*waiting until (\d+ \w+ )?\d\d:\d\d.* · skein kill [0-9a-f]{8} ends it/);
     const { nodes } = (await skein.run(["show", "limited", "--json"])).json() as { nodes: { author: string }[] };
     expect(nodes.map(({ author }) => author)).toEqual(["user", "agent"]);
     expect((await listTurns(skein, "--all")).map(({ turn }) => turn.status)).toEqual(["ok", "rate-limited"]);
@@ -103,7 +103,7 @@ test("a wait within one request is shown in ps, and stored until its end", async
     await skein.run(["run", "hello", "--detach", "--session", "limited", ...model]);
     const isWaiting = async () => ((await listTurns(skein))[0]?.retry_at === undefined ? null : true);
     expect(await pollUntil(waitLimitMs, isWaiting)).toBe(true);
-    expect((await skein.run(["ps"])).out).toMatch(/limited +waiting until \d\d:\d\d:\d\d/);
+    expect((await skein.run(["ps"])).out).toMatch(/limited +waiting until (\d+ \w+ )?\d\d:\d\d:\d\d/);
     expect((await listTurns(skein))[0]).toMatchObject({ state: "running", retry_at: expect.stringMatching(/^\d{4}-.*Z$/) });
     expect((await skein.run(["kill", "limited"])).out).toBe("stopped limited\n");
   });

@@ -40,7 +40,7 @@ test("a turn that waits for a limit is answered as running, and wait_session ret
   server.setFault(limitOf(3600));
   const started = await mcp.call("work_with", { agent: "native", task: "count", ...session });
   expect(started).toMatchObject({ isError: false, output: { status: "running", next: "wait_session" } });
-  expect(started.text).toMatch(/waiting until \d\d:\d\d: .*usage limit reached/);
+  expect(started.text).toMatch(/waiting until (\d+ \w+ )?\d\d:\d\d: .*usage limit reached/);
   const waited = await mcp.call("wait_session", { ...session, timeout_s: 0 });
   expect(waited.output).toMatchObject({ status: "running", turn_id: started.output["turn_id"] });
   server.setFault(null);

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 function copyCheckout(): string {
   const directory = mkdtempSync(join(tmpdir(), "skein-recipes-"));
-  for (const name of ["src", "tools", "bench", "bin", "test/support", "package.json"]) {
+  for (const name of ["src", "tools", "bench", "bin", "test/support", "test/fixtures/requests", "package.json"]) {
     cpSync(join(root, name), join(directory, name), { recursive: true, filter: (path) => !path.includes("/bench/peers/") });
   }
   symlinkSync(realpathSync(join(root, "node_modules")), join(directory, "node_modules"));
