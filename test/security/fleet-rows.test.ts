@@ -47,7 +47,7 @@ test.each(["commit", "tree", "base", "recorded"])("a %s that is no id is refused
 test("a pack whose commit is known, with another tree, is refused", async () => {
   const other = (await runGit(shadow, ["mktree"], { stdin: Buffer.from("") })).toString().trim();
   const fetched = async (row: object) => fetchPacks(databaseWith(row), shadow, session, await readPacks(databaseWith(row), session));
-  await expect(fetched({ tree: other })).rejects.toThrow("another state");
+  await expect(fetched({ tree: other })).rejects.toThrow("names another tree");
   await fetched({});
 });
 
