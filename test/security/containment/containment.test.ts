@@ -58,7 +58,7 @@ const executorAttacks: readonly { escape: Escape; stop: Stop; notCovered: Record
       script: ({ ready, tag }) => `env -i setsid -f sleep ${tag}; ${ready}; kill -9 $PPID`,
     },
     stop: stops[0] as Stop,
-    notCovered: { [unsandboxed]: "no remaining process knows whose orphan it is" },
+    notCovered: { [unsandboxed]: "no remaining process shows where the orphan came from" },
   },
   {
     escape: {
