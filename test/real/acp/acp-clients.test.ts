@@ -44,7 +44,7 @@ async function runAcpx(options: string[], args: string[]): Promise<Outcome> {
     stderr: "pipe",
   });
   const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
-  if (err.includes("Queue owner is shutting down")) return runAcpx(options, args);
+  if (`${out}${err}`.includes("Queue owner is shutting down")) return runAcpx(options, args);
   return { out, err, code };
 }
 
