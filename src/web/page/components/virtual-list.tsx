@@ -55,7 +55,9 @@ export function VirtualList<T extends { id: string }>({ items, render, label }: 
     );
   });
   const onScroll = () => {
-    const element = scroller.current!;
+    const element = scroller.current;
+    // The browser can report a scroll after the list was closed.
+    if (element === null) return;
     isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < endPx;
     setView({ top: element.scrollTop, height: element.clientHeight });
   };

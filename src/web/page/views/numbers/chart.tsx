@@ -23,7 +23,9 @@ export function Chart({ starts, series, step, colorClass, format, label }: Chart
   // The chart is drawn again when the system switches between light and dark.
   const isDark = useMedia("(prefers-color-scheme: dark)");
   useEffect(() => {
-    const element = box.current!;
+    const element = box.current;
+    // An effect may run after the view was closed.
+    if (element === null) return undefined;
     const plot = new uPlot(
       optionsOf({ starts, series, step, format, width: element.clientWidth, colorOf: (key) => colorOfClass(element, colorClass(key)) }),
       [starts.map((start) => start / 1000), ...stacked(series)],

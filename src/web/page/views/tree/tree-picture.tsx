@@ -23,8 +23,11 @@ export function TreePicture({ points, selected, onSelect }: TreePictureProps) {
     if (element !== null) setView({ top: element.scrollTop, height: element.clientHeight });
   };
   useEffect(() => {
+    const element = scroller.current;
+    // An effect may run after the view was closed.
+    if (element === null) return;
     // The latest work is at the end.
-    scroller.current!.scrollTop = scroller.current!.scrollHeight;
+    element.scrollTop = element.scrollHeight;
     measure();
   }, [points.length === 0]);
   const first = Math.max(0, Math.floor(view.top / rowPx) - marginRows);
