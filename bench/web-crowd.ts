@@ -35,7 +35,7 @@ export async function measureWatchedRun(browsers: number): Promise<number> {
       const { login_url, url } = (await runSkein(skein, ["web", "--json"])).json() as { login_url: string; url: string };
       // Readers sit at other machines: here they get only processor time that nobody else needs. The model's server is in this
       // process, so it must not get an event for each frame.
-      const page = await openBrowser({ prefix: ["nice", "-n", "19"], isObserved: false });
+      const page = await openBrowser({ prefix: ["chrt", "--idle", "0"], isObserved: false });
       pages.push(page);
       await page.open(login_url);
       await page.until("document.querySelector('.line.online')");

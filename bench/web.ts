@@ -89,7 +89,7 @@ ${tree.map(([title, field, digits]) => `| ${title} | ${cell(results.tree, field,
 
 ## Ten browsers watch one run
 
-One run at a model's pace: 100 pieces of text a second, 4 calls after each 100. Milliseconds from its second request to its last, without a browser and with ${browsers}, each a Chromium of its own that must show the end. The browsers have the lowest priority (\`nice -n 19\`), because readers sit at other machines. The hub serves on both sides.
+One run at a model's pace: 100 pieces of text a second, 4 calls after each 100. Milliseconds from its second request to its last, without a browser and with ${browsers}, each a Chromium of its own that must show the end. The browsers get only the time that nothing else uses (\`chrt --idle 0\`), because readers sit at other machines. The hub serves on both sides.
 
 | no browser | ${browsers} browsers | ratio |
 |---:|---:|---:|
