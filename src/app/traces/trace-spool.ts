@@ -81,7 +81,7 @@ function settingsOf({ env, warn }: AppContext): OtlpSettings | null {
   }
 }
 
-/** By the id of the turn. */
+/** The keys are ids of turns. */
 type Callers = Map<string, SpanParent>;
 type ParentContext = { store: Store; ctx: AppContext; callers: Callers };
 

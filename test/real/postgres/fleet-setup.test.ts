@@ -107,7 +107,7 @@ test("a database without space is named, loses nothing that was stored, and is u
   const store = await openPostgresStore({ url });
   const { session, lease, turn } = await beginTurn(store);
   await store.appendNode(lease, turn.id, agentNode("stored before"));
-  // As the server says it when a file of a table can't grow.
+  // The server raises this error when the disk is full and the file of a table can't grow.
   await setup.exec(`create function skein.full_disk() returns trigger language plpgsql as $$ begin
     raise exception using errcode = '53100', message = 'could not extend file: No space left on device'; end $$`);
   await setup.exec("create trigger full_disk before insert on skein.nodes for each statement execute function skein.full_disk()");

@@ -50,12 +50,12 @@ export async function resumeRace(args: Args, ctx: CommandContext): Promise<numbe
   return takeRaceTurn({ api, session, args, ctx, format: flags.format }, turn);
 }
 
-/** The worktrees of the agents stay on the worker. Only adopted work is in its files, which can be pulled. */
+/** The worker does not send the worktrees of the agents. Only adopted work is in the session's files, which can be pulled. */
 function refuseWithoutAdoption(args: Args): void {
   const other = ["session", "node"].find((name) => args.flags[name] !== undefined);
   if (other !== undefined) throw new Fault("usage", `--fleet and --${other} exclude each other`);
   if (args.flags["adopt-first-passing"] !== true)
-    throw new Fault("usage", "race --fleet needs --adopt-first-passing: the worktrees of the agents stay on the worker", {
+    throw new Fault("usage", "race --fleet needs --adopt-first-passing: only adopted work comes back from the worker", {
       hint: 'skein race "task" -a claude,codex --fleet --check "npm test" --adopt-first-passing',
     });
 }
