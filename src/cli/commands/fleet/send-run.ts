@@ -65,7 +65,7 @@ export async function sendToFleet(
 ): Promise<{ fleet: FleetCommands; run: string; afterSeq: number }> {
   const fleet = await ctx.fleet();
   const { run, leftOut, afterSeq, isContinued } = await fleet.send(request);
-  if (isContinued) ctx.err.write("skein: continues with the files of its last run; changes made here since then do not travel\n");
+  if (isContinued) ctx.err.write("skein: continues with the files of its last run; changes made here since then are not sent\n");
   if (leftOut.length > 0) {
     const names = leftOut.slice(0, 5).map(stripControls).join(", ");
     ctx.err.write(`skein: too large to travel, so the worker does not have them: ${names}${leftOut.length > 5 ? ", ..." : ""}\n`);
